@@ -1,0 +1,113 @@
+// Every error of the rack is born here: one function each, with its reason and metadata attached.
+//
+// An error is an absl::Status whose payloads are google.rpc messages (type URL
+// "type.googleapis.com/google.rpc.X", serialised), so that one place in server/rpc turns it into
+// `grpc-status-details-bin`. Each message says what, where, the limit, and the way out; whatever is
+// dynamic in it is also in the metadata. Source: AIP-193, toolrack/v1/error.proto for the list of
+// reasons and their metadata keys.
+//
+// Thread-safe: pure functions.
+#ifndef TOOLRACK_REGISTRY_BASE_ERRORS_H_
+#define TOOLRACK_REGISTRY_BASE_ERRORS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "toolrack/v1/error.pb.h"
+
+namespace toolrack {
+
+inline constexpr absl::string_view kErrorDomain = "toolrack.dev";
+
+// Whether the tool may have run. Decides whether a retry is safe.
+enum class Executed { kNo, kMaybe };
+
+// One wrong field of a request or of the arguments: `field` is a JSON Pointer for arguments.
+struct FieldFault {
+  std::string field;
+  std::string description;
+};
+
+using ErrorMetadata = std::map<std::string, std::string>;
+
+// The raw maker, for the functions below and for errors of single files. Adds `executed` to the
+// metadata when given.
+absl::Status MakeError(absl::StatusCode code, v1::ErrorReason reason, std::string message,
+                       ErrorMetadata metadata = {},
+                       std::optional<Executed> executed = std::nullopt);
+// Adds google.rpc.BadRequest.
+void AttachFaults(absl::Status& status, const std::vector<FieldFault>& faults);
+// Adds google.rpc.RetryInfo.
+void AttachRetry(absl::Status& status, absl::Duration delay);
+
+// Reading an error back. UNSPECIFIED, empty or nullopt when there is none.
+v1::ErrorReason ReasonOf(const absl::Status& status);
+ErrorMetadata MetadataOf(const absl::Status& status);
+std::vector<FieldFault> FaultsOf(const absl::Status& status);
+std::optional<absl::Duration> RetryDelayOf(const absl::Status& status);
+// Whether the status says that the tool certainly did not run.
+bool SurelyNotExecuted(const absl::Status& status);
+// The enum value's name without `ERROR_REASON_`, e.g. "TOOL_NOT_FOUND".
+absl::string_view ReasonName(v1::ErrorReason reason);
+
+// Arguments. `offset` is the byte where reading stopped.
+absl::Status ArgumentsNotJson(absl::string_view tool, size_t offset, absl::string_view fault);
+absl::Status ArgumentsTooLarge(absl::string_view tool, absl::string_view limit, uint64_t allowed,
+                               uint64_t actual);
+absl::Status ArgumentsInvalid(absl::string_view tool, absl::string_view digest,
+                              const std::vector<FieldFault>& faults);
+// Any other field of a request.
+absl::Status RequestInvalid(absl::string_view field, absl::string_view value,
+                            absl::string_view expected);
+
+// Look-up. `nearest` best first.
+absl::Status ToolNotFound(absl::string_view tool, const std::vector<std::string>& nearest);
+absl::Status SessionNotFound(absl::string_view session, bool expired);
+absl::Status ResultNotFound(absl::string_view handle, bool expired);
+absl::Status CallNotFound(absl::string_view call_id);
+absl::Status WorkerNotFound(absl::string_view worker, const std::vector<std::string>& known);
+absl::Status ToolQuarantined(absl::string_view tool, size_t findings,
+                             absl::string_view first_finding);
+absl::Status ToolDisabled(absl::string_view tool);
+absl::Status DefinitionChanged(absl::string_view tool, absl::string_view expected_digest,
+                               absl::string_view digest);
+
+// Registration.
+absl::Status NameTaken(absl::string_view tool, absl::string_view owner);
+absl::Status NameInvalid(absl::string_view name, absl::string_view rule);
+absl::Status DefinitionInvalid(absl::string_view tool, absl::string_view pointer,
+                               absl::string_view rule, absl::string_view message);
+
+// Admission.
+absl::Status WrongSocket(absl::string_view service, absl::string_view socket);
+absl::Status TooManyAtOnce(absl::string_view limit, uint64_t allowed, absl::string_view scope);
+absl::Status QueueFull(absl::string_view limit, uint64_t allowed, absl::string_view scope);
+absl::Status MessageTooLarge(absl::string_view limit, uint64_t allowed, uint64_t actual);
+absl::Status SlowReader(absl::string_view limit, uint64_t allowed);
+absl::Status Draining(absl::string_view what);
+
+// Running.
+absl::Status BackendUnavailable(absl::string_view tool, absl::string_view backend);
+absl::Status OutcomeUnknown(absl::string_view tool, absl::string_view backend);
+absl::Status CallTimeout(absl::string_view tool, absl::Duration timeout, Executed executed);
+// `by`: caller, admin, shutdown.
+absl::Status CallCancelled(absl::string_view tool, absl::string_view by, Executed executed);
+absl::Status InternalError(absl::string_view where, absl::string_view what);
+absl::Status NotSupported(absl::string_view what);
+absl::Status ProtocolViolation(absl::string_view what);
+absl::Status Replaced(absl::string_view worker);
+
+// The first `max_bytes` of a text for a message: cut at a character boundary, control characters
+// and bytes that are not UTF-8 replaced, `…` appended when something was cut.
+std::string ForMessage(absl::string_view text, size_t max_bytes = 120);
+
+}  // namespace toolrack
+
+#endif  // TOOLRACK_REGISTRY_BASE_ERRORS_H_

@@ -1,0 +1,110 @@
+#include "registry/base/log.h"
+
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+
+#include "absl/strings/str_cat.h"
+#include "registry/base/json.h"
+
+namespace toolrack {
+namespace {
+
+spdlog::level::level_enum ToSpd(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug:
+      return spdlog::level::debug;
+    case LogLevel::kInfo:
+      return spdlog::level::info;
+    case LogLevel::kWarning:
+      return spdlog::level::warn;
+    case LogLevel::kError:
+      return spdlog::level::err;
+    case LogLevel::kOff:
+      break;
+  }
+  return spdlog::level::off;
+}
+
+bool g_json = false;  // set before any thread logs
+
+constexpr const char* kTextPattern = "%Y-%m-%dT%H:%M:%S.%e%z %l %v";
+// %v is a JSON string literal in this form: see Log.
+constexpr const char* kJsonPattern =
+    R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","message":%v})";
+
+spdlog::logger& Logger() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    if (spdlog::get("toolrack") == nullptr) {
+      auto logger = std::make_shared<spdlog::logger>(
+          "toolrack", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+      logger->set_pattern(kTextPattern);
+      logger->flush_on(spdlog::level::warn);
+      spdlog::set_default_logger(logger);
+    }
+  });
+  return *spdlog::default_logger_raw();
+}
+
+}  // namespace
+
+absl::Status StartLog(const LogOptions& options) {
+  Logger();
+  spdlog::sink_ptr sink;
+  try {
+    if (options.file.empty()) {
+      sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+    } else {
+      sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.file);
+    }
+  } catch (const spdlog::spdlog_ex& error) {
+    return absl::FailedPreconditionError(absl::StrCat("cannot open the log file ", options.file,
+                                                      ": ", error.what(),
+                                                      "; give another path in log.file"));
+  }
+  auto logger = std::make_shared<spdlog::logger>("toolrack", std::move(sink));
+  g_json = options.json;
+  logger->set_pattern(options.json ? kJsonPattern : kTextPattern);
+  logger->set_level(ToSpd(options.level));
+  logger->flush_on(spdlog::level::warn);
+  // A full disk must not stop the daemon; spdlog then reports to standard error, at most once a
+  // second.
+  spdlog::set_default_logger(std::move(logger));
+  spdlog::flush_every(std::chrono::seconds(1));
+  return absl::OkStatus();
+}
+
+void StopLog() {
+  Logger().flush();
+  spdlog::flush_every(std::chrono::seconds(0));
+}
+
+bool LogEnabled(LogLevel level) { return Logger().should_log(ToSpd(level)); }
+
+void Log(LogLevel level, absl::string_view line) {
+  spdlog::logger& logger = Logger();
+  const spdlog::level::level_enum spd = ToSpd(level);
+  if (!logger.should_log(spd)) return;
+  if (g_json) {
+    const std::string quoted = JsonQuote(line);
+    logger.log(spd, spdlog::string_view_t(quoted.data(), quoted.size()));
+    return;
+  }
+  // One line stays one line, whatever is in it.
+  std::string clean;
+  if (line.find_first_of("\n\r\x1b") != absl::string_view::npos) {
+    clean = std::string(line);
+    for (char& c : clean) {
+      if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+    }
+    line = clean;
+  }
+  logger.log(spd, spdlog::string_view_t(line.data(), line.size()));
+}
+
+}  // namespace toolrack

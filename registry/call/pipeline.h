@@ -1,0 +1,104 @@
+// One call, from admission to answer.
+//
+// Asynchronous from end to end: no thread waits while a tool runs. The straight line is in
+// pipeline.cc; each step is a function of its own.
+#ifndef TOOLRACK_REGISTRY_CALL_PIPELINE_H_
+#define TOOLRACK_REGISTRY_CALL_PIPELINE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "registry/base/clock.h"
+#include "registry/base/executor.h"
+#include "registry/base/stop.h"
+#include "registry/base/timers.h"
+#include "registry/call/result_store.h"
+#include "registry/registry.h"
+#include "toolrack/v1/admin_service.pb.h"
+#include "toolrack/v1/config.pb.h"
+#include "toolrack/v1/tool_service.pb.h"
+
+namespace toolrack {
+
+// Who calls, and under which conditions.
+struct Caller {
+  std::string principal;
+  std::string traceparent;
+  // The transport's own limit. It is enforced by the transport; tools are told.
+  absl::Duration deadline = absl::InfiniteDuration();
+};
+
+// What the access log gets of each ended call. No argument values.
+struct CallRecord {
+  std::string call_id, tool, principal, session_id, backend;
+  std::string outcome;  // "ok", "tool_error" or an ErrorReason without prefix
+  absl::Duration duration;
+  size_t argument_bytes = 0, result_bytes = 0;
+  uint32_t attempts = 1;
+};
+
+struct PipelineOptions {
+  v1::LimitsConfig limits;  // 0 is the default, here and below
+  v1::ResultsConfig results;
+  uint32_t max_attempts =
+      3;  // of a call that was not executed, or whose tool is idempotent or read-only
+  // Parsing and validating arguments longer than this is moved off the calling thread.
+  size_t inline_argument_bytes = 8 << 10;
+  std::function<void(const CallRecord&)> on_call;  // may be empty; short, thread-safe
+};
+
+// Thread-safe. Outlives all its calls: Drain, then wait for calls_in_flight() == 0, before
+// destroying it.
+class CallPipeline {
+ public:
+  using Done = absl::AnyInvocable<void(absl::StatusOr<v1::CallToolResponse>)>;
+
+  // All outlive this.
+  struct Parts {
+    Registry* registry;
+    Timers* timers;
+    Clock* clock;
+    Executor* executor;
+    ResultStore* results;
+  };
+  CallPipeline(Parts parts, PipelineOptions options);
+  ~CallPipeline();
+
+  // Starts a call. `done` runs exactly once, on any thread, possibly before Start returns; within
+  // `stop` being requested it runs at once, whatever the tool does. `reporter` may be null.
+  //
+  // `stop`: the caller's own source; the pipeline requests it itself for deadlines and CancelCall.
+  void Start(v1::CallToolRequest request, Caller caller, StopSource stop,
+             std::shared_ptr<CallReporter> reporter, Done done);
+
+  // What Start would do, without doing it.
+  v1::ExplainCallResponse Explain(const v1::CallToolRequest& request, const Caller& caller) const;
+
+  // The running calls, oldest first, and the last refusals, newest first. Times relative to now.
+  std::vector<v1::CallInfo> RunningCalls() const;
+  std::vector<v1::Refusal> LastRefusals() const;
+  // Stops every running call of this id. The number of them.
+  uint32_t CancelCall(absl::string_view call_id);
+
+  // New calls are refused with DRAINING from now on.
+  void Drain();
+  // Stops every running call, reason kShutdown.
+  void StopAll();
+  uint64_t calls_in_flight() const;
+  // Ended calls by outcome, as in GetStatusResponse.calls.
+  std::map<std::string, uint64_t> Counters() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace toolrack
+
+#endif  // TOOLRACK_REGISTRY_CALL_PIPELINE_H_

@@ -1,0 +1,40 @@
+// Results over the cap, kept by handle until their time is up.
+#ifndef TOOLRACK_REGISTRY_CALL_RESULT_STORE_H_
+#define TOOLRACK_REGISTRY_CALL_RESULT_STORE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "registry/base/clock.h"
+#include "toolrack/v1/config.pb.h"
+#include "toolrack/v1/tool_service.pb.h"
+
+namespace toolrack {
+
+// Bounded in bytes (the oldest goes first) and in time. Thread-safe.
+class ResultStore {
+ public:
+  ResultStore(Clock* clock, v1::ResultsConfig options);  // clock outlives this; 0 is the default
+  ~ResultStore();
+
+  // Keeps `bytes` for `principal`; gives an unguessable handle. Empty when it can never fit.
+  std::string Put(std::string bytes, absl::string_view principal);
+  // RESULT_NOT_FOUND for an unknown handle, another principal's, or (said so) an expired one.
+  // Reading past the end is an empty range with eof.
+  absl::StatusOr<v1::ReadResultResponse> Read(const v1::ReadResultRequest& request,
+                                              absl::string_view principal);
+
+  uint64_t count() const;
+  uint64_t bytes() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace toolrack
+
+#endif  // TOOLRACK_REGISTRY_CALL_RESULT_STORE_H_

@@ -1,0 +1,143 @@
+// The registry: the one truth about which tools there are.
+//
+// One write verb: Publish(backend, namespace, tools) replaces the whole set of (backend,
+// namespace); an empty set withdraws it. Worker attach, MCP list_changed, config reload and
+// shutdown are the same operation. Readers take an immutable snapshot and wait for nobody.
+#ifndef TOOLRACK_REGISTRY_REGISTRY_H_
+#define TOOLRACK_REGISTRY_REGISTRY_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "registry/schema/schema.h"
+#include "registry/snapshot.h"
+#include "registry/tool.h"
+#include "toolrack/v1/config.pb.h"
+#include "toolrack/v1/worker_service.pb.h"
+
+namespace toolrack {
+
+// What became of a set. Names are bare names, in the order given.
+struct PublishReport {
+  struct Fault {
+    std::string name;
+    std::vector<v1::Finding> findings;
+  };
+  std::vector<std::string> accepted;
+  std::vector<Fault> quarantined;
+  std::vector<Fault> rejected;
+  uint64_t revision = 0;
+  // ATOMIC and there was a fault: nothing changed, the old set stays.
+  bool refused = false;
+};
+
+// One change, as watchers see it.
+struct RegistryChange {
+  enum class Kind { kAdded, kUpdated, kRemoved, kState };
+  Kind kind;
+  std::string name;
+  ToolEntryPtr entry;     // null for kRemoved
+  ToolEntryPtr previous;  // null for kAdded
+};
+// Everything that one revision changed, sorted by name.
+struct RegistryChanges {
+  uint64_t revision = 0;
+  std::vector<RegistryChange> changes;
+};
+using RegistryChangesPtr = std::shared_ptr<const RegistryChanges>;
+
+// One reader of changes, with a bounded queue of its own. Thread-safe. Dropping it unsubscribes.
+class RegistryWatch {
+ public:
+  virtual ~RegistryWatch() = default;
+  // The next revision's changes, or null when there is none yet. Every revision after the start
+  // comes exactly once, in order.
+  virtual RegistryChangesPtr Next() = 0;
+  // True once more changes came than the queue takes: the watch is dead, and Next gives null for
+  // ever.
+  virtual bool overflowed() const = 0;
+};
+
+struct RegistryOptions {
+  v1::LimitsConfig limits;  // 0 is the default
+  // Config's tool settings; later entries win.
+  std::vector<v1::ToolConfig> tools;
+  // Compiled schemas kept, in bytes.
+  size_t schema_cache_bytes = 64 << 20;
+};
+
+// Thread-safe.
+class Registry {
+ public:
+  explicit Registry(RegistryOptions options);
+  ~Registry();
+  Registry(const Registry&) = delete;
+  Registry& operator=(const Registry&) = delete;
+
+  // Names this run: 16 hex digits. Revisions of different epochs cannot be compared.
+  const std::string& epoch() const;
+
+  // The newest snapshot: a thread-local copy, refreshed when a version counter moved. No lock in
+  // the common case.
+  SnapshotPtr snapshot() const;
+  // The same without touching the count; valid until this thread's next call of snapshot() or
+  // Peek().
+  const Snapshot& Peek() const;
+
+  // Replaces the whole set of (backend's kind, principal and id; namespace). Checks every
+  // definition (compiles schemas, outside the lock): CPU work of some 0.1 ms a tool; never call it
+  // on a gRPC thread.
+  //
+  // `tools` hold bare names. Names: rejected when illegal, repeated within the set, or taken by
+  // another owner (NAME_TAKEN naming it; the same definition digest of the same principal makes a
+  // replica instead). Definitions: quarantined under BEST_EFFORT when faulty. Under ATOMIC every
+  // fault goes to `rejected` and nothing changes. Fails as a whole (status) only for a bad
+  // namespace, a namespace of another principal, or a limit on the number of tools.
+  //
+  // A set published by another Backend object of the same kind, principal and id takes over:
+  // definitions that are equal keep their revision, and readers see no change but the route.
+  absl::StatusOr<PublishReport> Publish(const std::shared_ptr<Backend>& backend,
+                                        absl::string_view ns, std::vector<v1::Tool> tools,
+                                        v1::PublishMode mode);
+  // Backend::available() changed: its tools become UNAVAILABLE, or ACTIVE again, unless a replica
+  // says otherwise.
+  void RefreshState(const std::shared_ptr<Backend>& backend);
+  // Withdraws every set that still belongs to this very object (not those that a successor has
+  // taken over).
+  void Remove(const std::shared_ptr<Backend>& backend);
+  // The namespaces and the number of tools that belong to this very object.
+  std::vector<std::pair<std::string, size_t>> SetsOf(const std::shared_ptr<Backend>& backend) const;
+
+  // DISABLED or back. By name: TOOL_NOT_FOUND. By category: also tools that come later. Gives the
+  // tools that changed.
+  absl::StatusOr<std::vector<ToolEntryPtr>> SetToolEnabled(absl::string_view name, bool enabled);
+  std::vector<ToolEntryPtr> SetCategoryEnabled(absl::string_view category, bool enabled);
+
+  // Subscribes to all changes after `from_revision`. Null when the registry no longer remembers
+  // that far back, or never was there: take a snapshot and watch from its revision. `wake` is
+  // called, on the writer's thread and without locks held, whenever something was queued; it must
+  // be short and must not publish.
+  std::unique_ptr<RegistryWatch> Watch(uint64_t from_revision, size_t max_backlog,
+                                       std::function<void()> wake);
+
+  // At most `max` names near to `name` that are not quarantined, best first.
+  std::vector<std::string> Nearest(absl::string_view name, size_t max = 3) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// A page of ListTools, from one snapshot. Fails with REQUEST_INVALID on a page token that is not
+// ours.
+absl::StatusOr<v1::ListToolsResponse> ListTools(const Registry& registry,
+                                                const v1::ListToolsRequest& request);
+
+}  // namespace toolrack
+
+#endif  // TOOLRACK_REGISTRY_REGISTRY_H_

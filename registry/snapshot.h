@@ -1,0 +1,87 @@
+// What readers of the registry hold: an immutable picture of all tools at one revision.
+#ifndef TOOLRACK_REGISTRY_SNAPSHOT_H_
+#define TOOLRACK_REGISTRY_SNAPSHOT_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/string_view.h"
+#include "registry/schema/schema.h"
+#include "registry/tool.h"
+
+namespace toolrack {
+
+class SchemaCache;
+
+// A definition as registered: never changes. Shared by the entries of all revisions that have it.
+struct ToolDefinition {
+  // Output-only fields filled in, apart from `state`, which is the entry's.
+  v1::Tool tool;
+  std::string bare_name;
+  std::string owner_principal;
+  std::string owner_id;  // "kind:id" of the backend that registered it first
+};
+
+// One tool in one snapshot. Immutable, thread-safe.
+class ToolEntry {
+ public:
+  std::shared_ptr<const ToolDefinition> definition;
+  v1::ToolState state = v1::TOOL_STATE_ACTIVE;
+  // Replicas, at least one. All have this definition.
+  absl::InlinedVector<std::shared_ptr<Backend>, 1> backends;
+  // Compiles on first use, remembers within a bound. Null schema: the tool has none, or it is
+  // quarantined.
+  std::shared_ptr<SchemaCache> schemas;
+
+  const std::string& name() const { return definition->tool.name(); }
+  // The compiled schemas of this definition; null when it cannot be compiled (quarantined) or, for
+  // the output, is absent.
+  std::shared_ptr<const Schema> InputSchema() const;
+  std::shared_ptr<const Schema> OutputSchema() const;
+  // The definition with `state`, trimmed to the view.
+  v1::Tool ToProto(v1::ToolView view) const;
+};
+using ToolEntryPtr = std::shared_ptr<const ToolEntry>;
+
+// All tools at one revision. Two levels, so that publishing one tool copies a sixty-fourth: 64 hash
+// shards for look-up, sorted blocks for listing.
+class Snapshot {
+ public:
+  static constexpr size_t kShards = 64;
+
+  // Null when there is none. O(1).
+  const ToolEntry* Find(absl::string_view canonical) const;
+  ToolEntryPtr Get(absl::string_view canonical) const;
+
+  // Calls `visit` for each entry in order of canonical name, from the first one that is > `after`
+  // (>= when `after` is empty), until it returns false.
+  void ForEach(absl::string_view after,
+               const std::function<bool(const ToolEntryPtr&)>& visit) const;
+
+  size_t size() const { return size_; }
+  uint64_t revision() const { return revision_; }
+  uint64_t definitions_revision() const { return definitions_revision_; }
+
+ private:
+  friend class Registry;
+  friend class SnapshotBuilder;
+  using Shard = absl::flat_hash_map<std::string, ToolEntryPtr>;
+  using Block = std::vector<ToolEntryPtr>;  // sorted, 1 to 2*kBlock entries
+  std::array<std::shared_ptr<const Shard>, kShards> shards_;
+  std::vector<std::shared_ptr<const Block>> blocks_;  // sorted by first name
+  size_t size_ = 0;
+  uint64_t revision_ = 0;
+  uint64_t definitions_revision_ = 0;
+};
+using SnapshotPtr = std::shared_ptr<const Snapshot>;
+
+}  // namespace toolrack
+
+#endif  // TOOLRACK_REGISTRY_SNAPSHOT_H_
