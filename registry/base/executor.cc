@@ -54,6 +54,8 @@ bool ThreadPool::Post(absl::AnyInvocable<void()> work) {
   return true;
 }
 
+size_t ThreadPool::max_queue() const { return state_->max_queue; }
+
 void ThreadPool::Shutdown() {
   {
     absl::MutexLock lock(&state_->mu);

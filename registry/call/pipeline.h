@@ -77,7 +77,8 @@ class CallPipeline {
   void Start(v1::CallToolRequest request, Caller caller, StopSource stop,
              std::shared_ptr<CallReporter> reporter, Done done);
 
-  // What Start would do, without doing it.
+  // What Start would do, without doing it. Reads and validates on this thread: call it off the gRPC
+  // threads.
   v1::ExplainCallResponse Explain(const v1::CallToolRequest& request, const Caller& caller) const;
 
   // The running calls, oldest first, and the last refusals, newest first. Times relative to now.

@@ -1,0 +1,97 @@
+#include "registry/call/explain.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "registry/base/errors.h"
+#include "registry/call/steps.h"
+
+namespace toolrack {
+namespace {
+
+class Story {
+ public:
+  void Pass(const char* name, std::string detail) {
+    Add(name, v1::EXPLAIN_OUTCOME_PASS, std::move(detail));
+  }
+  void Skip(const char* name, std::string detail) {
+    Add(name, v1::EXPLAIN_OUTCOME_SKIP, std::move(detail));
+  }
+  v1::ExplainCallResponse Refuse(const char* name, const absl::Status& status) {
+    const std::string message(status.message());
+    Add(name, v1::EXPLAIN_OUTCOME_REFUSE, message.substr(0, message.find('\n')));
+    v1::CallVerdict& verdict = *response_.mutable_verdict();
+    verdict.set_code(static_cast<int32_t>(status.code()));
+    verdict.set_reason(std::string(ReasonName(ReasonOf(status))));
+    verdict.set_message(message);
+    for (const FieldFault& fault : FaultsOf(status)) {
+      v1::ArgumentFault& out = *verdict.add_faults();
+      out.set_pointer(fault.field);
+      out.set_message(fault.description);
+    }
+    return std::move(response_);
+  }
+  v1::ExplainCallResponse Run() {
+    response_.mutable_verdict()->set_would_run(true);
+    return std::move(response_);
+  }
+
+ private:
+  void Add(const char* name, v1::ExplainOutcome outcome, std::string detail) {
+    v1::ExplainStep& step = *response_.add_steps();
+    step.set_name(name);
+    step.set_outcome(outcome);
+    step.set_detail(std::move(detail));
+  }
+
+  v1::ExplainCallResponse response_;
+};
+
+std::string BackendName(const Backend& backend) {
+  return absl::StrCat(backend.kind(), ":", backend.id());
+}
+
+}  // namespace
+
+v1::ExplainCallResponse ExplainSteps(const Registry& registry, const CallTable& table,
+                                     const ArgumentLimits& limits, v1::CallToolRequest request,
+                                     absl::string_view principal) {
+  Story story;
+  absl::Status fault = table.Check(principal);
+  if (!fault.ok()) return story.Refuse("limits", fault);
+  story.Pass("limits", absl::StrCat(table.in_flight(), " calls in flight"));
+
+  fault = CheckRequest(request);
+  if (!fault.ok()) return story.Refuse("lookup", fault);
+  const FoundTool found = FindTool(registry, request.name());
+  if (found.entry == nullptr) {
+    return story.Refuse("lookup", NotFoundWithNearest(registry, request.name()));
+  }
+  const ToolEntry& entry = *found.entry;
+  const v1::Tool& tool = entry.definition->tool;
+  fault = CheckCallable(entry, request.expected_digest());
+  if (!fault.ok()) return story.Refuse("lookup", fault);
+  story.Pass("lookup", absl::StrCat("revision ", found.revision, ", digest ", tool.digest()));
+  story.Skip("permission", "no rules in this build: every caller may call every tool");
+
+  absl::StatusOr<ArgumentInput> input = TakeInput(entry.name(), request);
+  if (!input.ok()) return story.Refuse("arguments", input.status());
+  absl::StatusOr<Arguments> arguments = ReadArguments(tool, *std::move(input), limits);
+  if (!arguments.ok()) return story.Refuse("arguments", arguments.status());
+  story.Pass("arguments", absl::StrCat("one JSON object of ", arguments->text.size(), " bytes"));
+
+  fault = ValidateArguments(entry, *arguments);
+  if (!fault.ok()) return story.Refuse("validation", fault);
+  story.Pass("validation", "the arguments fit the input schema");
+  story.Skip("hooks", "none attached");
+  story.Skip("approval", "none asked for");
+
+  const absl::StatusOr<std::shared_ptr<Backend>> backend = ChooseBackend(entry, {});
+  if (!backend.ok()) return story.Refuse("route", backend.status());
+  story.Pass("route", absl::StrCat(BackendName(**backend), ", one of ", entry.backends.size(),
+                                   " that serve it, ", (*backend)->in_flight(), " in flight"));
+  return story.Run();
+}
+
+}  // namespace toolrack

@@ -1,0 +1,20 @@
+// ExplainCall: the checks of a call, told one by one.
+#ifndef TOOLRACK_REGISTRY_CALL_EXPLAIN_H_
+#define TOOLRACK_REGISTRY_CALL_EXPLAIN_H_
+
+#include "absl/strings/string_view.h"
+#include "registry/arguments.h"
+#include "registry/call/call_table.h"
+#include "registry/registry.h"
+#include "toolrack/v1/tool_service.pb.h"
+
+namespace toolrack {
+
+// Changes and counts nothing. Uses the functions of steps.h in the order of CallPipeline::Steps.
+v1::ExplainCallResponse ExplainSteps(const Registry& registry, const CallTable& table,
+                                     const ArgumentLimits& limits, v1::CallToolRequest request,
+                                     absl::string_view principal);
+
+}  // namespace toolrack
+
+#endif  // TOOLRACK_REGISTRY_CALL_EXPLAIN_H_

@@ -1,0 +1,136 @@
+#include "registry/call/result_store.h"
+
+#include <algorithm>
+#include <deque>
+#include <list>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "registry/base/errors.h"
+#include "registry/base/random.h"
+
+namespace toolrack {
+namespace {
+
+constexpr uint64_t kDefaultRange = 64 << 10;
+constexpr uint64_t kLargestRange = 1 << 20;
+// Handles that are gone but still answered with "expired". 32 bytes each.
+constexpr size_t kRememberedExpired = 4096;
+
+absl::Duration TtlOf(const v1::ResultsConfig& options) {
+  const absl::Duration ttl =
+      absl::Seconds(options.ttl().seconds()) + absl::Nanoseconds(options.ttl().nanos());
+  return ttl > absl::ZeroDuration() ? ttl : absl::Minutes(10);
+}
+
+}  // namespace
+
+struct ResultStore::State {
+  struct Stored {
+    std::string handle;
+    std::string principal;
+    // Shared, so that a range is copied without the lock.
+    std::shared_ptr<const std::string> bytes;
+    absl::Duration expires;
+  };
+
+  Clock* clock = nullptr;
+  absl::Duration ttl;
+  uint64_t max_bytes = 0;
+
+  mutable absl::Mutex mu;
+  // All have the same ttl: oldest first is also first to expire.
+  std::list<Stored> stored ABSL_GUARDED_BY(mu);
+  absl::flat_hash_map<std::string, std::list<Stored>::iterator> by_handle ABSL_GUARDED_BY(mu);
+  uint64_t bytes ABSL_GUARDED_BY(mu) = 0;
+  // Whose it was: others do not learn that it ever was there.
+  absl::flat_hash_map<std::string, std::string> expired ABSL_GUARDED_BY(mu);
+  std::deque<std::string> expired_order ABSL_GUARDED_BY(mu);
+
+  void DropOldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
+    Stored& oldest = stored.front();
+    bytes -= oldest.bytes->size();
+    by_handle.erase(oldest.handle);
+    if (expired_order.size() >= kRememberedExpired) {
+      expired.erase(expired_order.front());
+      expired_order.pop_front();
+    }
+    expired.emplace(oldest.handle, std::move(oldest.principal));
+    expired_order.push_back(std::move(oldest.handle));
+    stored.pop_front();
+  }
+
+  void DropExpired() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
+    const absl::Duration now = clock->SteadyNow();
+    while (!stored.empty() && stored.front().expires <= now) DropOldest();
+  }
+};
+
+ResultStore::ResultStore(Clock* clock, v1::ResultsConfig options)
+    : state_(std::make_unique<State>()) {
+  state_->clock = clock;
+  state_->ttl = TtlOf(options);
+  state_->max_bytes = options.max_stored_bytes() > 0 ? options.max_stored_bytes() : 64 << 20;
+}
+
+ResultStore::~ResultStore() = default;
+
+std::string ResultStore::Put(std::string bytes, absl::string_view principal) {
+  const uint64_t size = bytes.size();
+  if (size > state_->max_bytes) return "";
+  State::Stored entry;
+  entry.handle = RandomId();
+  entry.principal = std::string(principal);
+  entry.bytes = std::make_shared<const std::string>(std::move(bytes));
+  std::string handle = entry.handle;
+
+  absl::MutexLock lock(&state_->mu);
+  state_->DropExpired();
+  while (state_->bytes + size > state_->max_bytes) state_->DropOldest();
+  entry.expires = state_->clock->SteadyNow() + state_->ttl;
+  state_->stored.push_back(std::move(entry));
+  state_->by_handle.emplace(handle, std::prev(state_->stored.end()));
+  state_->bytes += size;
+  return handle;
+}
+
+absl::StatusOr<v1::ReadResultResponse> ResultStore::Read(const v1::ReadResultRequest& request,
+                                                         absl::string_view principal) {
+  std::shared_ptr<const std::string> bytes;
+  {
+    absl::MutexLock lock(&state_->mu);
+    state_->DropExpired();
+    const auto at = state_->by_handle.find(request.handle());
+    if (at == state_->by_handle.end()) {
+      const auto gone = state_->expired.find(request.handle());
+      return ResultNotFound(request.handle(),
+                            gone != state_->expired.end() && gone->second == principal);
+    }
+    if (at->second->principal != principal) return ResultNotFound(request.handle(), false);
+    bytes = at->second->bytes;
+  }
+  uint64_t length = request.length() == 0 ? kDefaultRange : request.length();
+  length = std::min(length, kLargestRange);
+  const uint64_t from = std::min<uint64_t>(request.offset(), bytes->size());
+  v1::ReadResultResponse response;
+  response.set_data(bytes->substr(from, length));
+  response.set_total_bytes(bytes->size());
+  response.set_eof(from + response.data().size() == bytes->size());
+  return response;
+}
+
+uint64_t ResultStore::count() const {
+  absl::MutexLock lock(&state_->mu);
+  state_->DropExpired();
+  return state_->stored.size();
+}
+
+uint64_t ResultStore::bytes() const {
+  absl::MutexLock lock(&state_->mu);
+  state_->DropExpired();
+  return state_->bytes;
+}
+
+}  // namespace toolrack
