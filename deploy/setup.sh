@@ -58,8 +58,8 @@ step() {
   show_progress "$log" &
   ticker=$!
   "$@" >"$log" 2>&1 </dev/null || status=$?
-  kill "$ticker" 2>/dev/null
-  wait "$ticker" 2>/dev/null
+  kill "$ticker" 2>/dev/null || true
+  wait "$ticker" 2>/dev/null || true
   if [ -t 1 ]; then printf '\r\033[K'; fi
   if [ "$status" -ne 0 ]; then
     tail -n 60 "$log" >&2
