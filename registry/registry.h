@@ -25,7 +25,8 @@ namespace toolrack {
 // What became of a set. Names are bare names, in the order given.
 struct PublishReport {
   struct Fault {
-    std::string name;
+    std::string name;   // UTF-8 replaced where it is none
+    std::string owner;  // rule `name_taken`: whose it is, "kind:id"
     std::vector<v1::Finding> findings;
   };
   std::vector<std::string> accepted;
@@ -41,6 +42,8 @@ struct RegistryChange {
   enum class Kind { kAdded, kUpdated, kRemoved, kState };
   Kind kind;
   std::string name;
+  // As they are in the snapshots, but without backends and schemas: those must not live as long as
+  // the registry remembers changes. Look the name up for a call.
   ToolEntryPtr entry;     // null for kRemoved
   ToolEntryPtr previous;  // null for kAdded
 };
@@ -71,7 +74,10 @@ struct RegistryOptions {
   size_t schema_cache_bytes = 64 << 20;
 };
 
-// Thread-safe.
+// Thread-safe. Calls Backend::available(), kind(), id() and principal() with its lock held: they
+// must not wait for anything that waits for the registry. A thread holds the snapshot that it last
+// looked at, with the backends in it, until it looks again or the registry ends; the registry ends
+// when nobody reads it any more.
 class Registry {
  public:
   explicit Registry(RegistryOptions options);
@@ -113,15 +119,18 @@ class Registry {
   // The namespaces and the number of tools that belong to this very object.
   std::vector<std::pair<std::string, size_t>> SetsOf(const std::shared_ptr<Backend>& backend) const;
 
-  // DISABLED or back. By name: TOOL_NOT_FOUND. By category: also tools that come later. Gives the
-  // tools that changed.
+  // DISABLED or back. By name: TOOL_NOT_FOUND; it outlives the tool's withdrawal and goes before
+  // category and configuration. By category: also tools that come later; switching one off takes
+  // back what was switched on by name in it. Gives the tools that changed.
   absl::StatusOr<std::vector<ToolEntryPtr>> SetToolEnabled(absl::string_view name, bool enabled);
   std::vector<ToolEntryPtr> SetCategoryEnabled(absl::string_view category, bool enabled);
 
   // Subscribes to all changes after `from_revision`. Null when the registry no longer remembers
   // that far back, or never was there: take a snapshot and watch from its revision. `wake` is
-  // called, on the writer's thread and without locks held, whenever something was queued; it must
-  // be short and must not publish.
+  // called, on the writer's thread and without locks held, whenever something was queued or the
+  // watch overflowed; it must be short and must not publish. It may still run once while, or just
+  // after, the watch is dropped: let it hold what it touches weakly or shared, but not the watch
+  // itself. What was missed before the start does not count towards `max_backlog`.
   std::unique_ptr<RegistryWatch> Watch(uint64_t from_revision, size_t max_backlog,
                                        std::function<void()> wake);
 
@@ -129,7 +138,10 @@ class Registry {
   std::vector<std::string> Nearest(absl::string_view name, size_t max = 3) const;
 
  private:
+  friend class Transaction;
   struct State;
+  const SnapshotPtr& Refreshed() const;
+
   std::unique_ptr<State> state_;
 };
 

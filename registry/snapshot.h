@@ -27,6 +27,8 @@ struct ToolDefinition {
   std::string bare_name;
   std::string owner_principal;
   std::string owner_id;  // "kind:id" of the backend that registered it first
+  // It has a finding of severity ERROR.
+  bool quarantined = false;
 };
 
 // One tool in one snapshot. Immutable, thread-safe.
@@ -50,11 +52,13 @@ class ToolEntry {
 };
 using ToolEntryPtr = std::shared_ptr<const ToolEntry>;
 
-// All tools at one revision. Two levels, so that publishing one tool copies a sixty-fourth: 64 hash
-// shards for look-up, sorted blocks for listing.
+// All tools at one revision. Two levels, so that publishing one tool copies a small part: hash
+// shards for look-up, sorted blocks for listing. Immutable, thread-safe.
 class Snapshot {
  public:
-  static constexpr size_t kShards = 64;
+  // About the square root of 100,000: a change copies the table of shards and one shard.
+  static constexpr size_t kShards = 256;
+  static constexpr size_t kBlock = 256;
 
   // Null when there is none. O(1).
   const ToolEntry* Find(absl::string_view canonical) const;
@@ -65,18 +69,23 @@ class Snapshot {
   void ForEach(absl::string_view after,
                const std::function<bool(const ToolEntryPtr&)>& visit) const;
 
+  // All tools, and those of them that are quarantined.
   size_t size() const { return size_; }
+  size_t quarantined() const { return quarantined_; }
   uint64_t revision() const { return revision_; }
   uint64_t definitions_revision() const { return definitions_revision_; }
 
  private:
-  friend class Registry;
   friend class SnapshotBuilder;
-  using Shard = absl::flat_hash_map<std::string, ToolEntryPtr>;
-  using Block = std::vector<ToolEntryPtr>;  // sorted, 1 to 2*kBlock entries
+  // The keys are the entries' own names.
+  using Shard = absl::flat_hash_map<absl::string_view, ToolEntryPtr>;
+  using Block = std::vector<ToolEntryPtr>;  // sorted, 1 to 2 * kBlock entries
+
+  // Null shards are empty.
   std::array<std::shared_ptr<const Shard>, kShards> shards_;
   std::vector<std::shared_ptr<const Block>> blocks_;  // sorted by first name
   size_t size_ = 0;
+  size_t quarantined_ = 0;
   uint64_t revision_ = 0;
   uint64_t definitions_revision_ = 0;
 };

@@ -260,6 +260,15 @@ absl::Status NameInvalid(absl::string_view name, absl::string_view rule) {
                    {{"name", S(name)}, {"rule", std::string(rule)}});
 }
 
+absl::Status TooManyTools(absl::string_view limit, uint64_t allowed, uint64_t actual) {
+  return MakeError(
+      StatusCode::kResourceExhausted, v1::ERROR_REASON_MESSAGE_TOO_LARGE,
+      absl::StrCat("Too many tools: ", limit, " allows ", allowed,
+                   ", with this set there would be ", actual,
+                   ". Nothing of it was registered; withdraw tools or raise the limit."),
+      {{"limit", std::string(limit)}, {"allowed", N(allowed)}, {"actual", N(actual)}});
+}
+
 absl::Status DefinitionInvalid(absl::string_view tool, absl::string_view pointer,
                                absl::string_view rule, absl::string_view message) {
   return MakeError(StatusCode::kInvalidArgument, v1::ERROR_REASON_DEFINITION_INVALID,

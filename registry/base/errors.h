@@ -82,6 +82,8 @@ absl::Status DefinitionChanged(absl::string_view tool, absl::string_view expecte
 // Registration.
 absl::Status NameTaken(absl::string_view tool, absl::string_view owner);
 absl::Status NameInvalid(absl::string_view name, absl::string_view rule);
+// More tools than `limit` allows; nothing of the set was taken.
+absl::Status TooManyTools(absl::string_view limit, uint64_t allowed, uint64_t actual);
 absl::Status DefinitionInvalid(absl::string_view tool, absl::string_view pointer,
                                absl::string_view rule, absl::string_view message);
 

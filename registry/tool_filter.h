@@ -1,0 +1,43 @@
+// Which tools a list, a search or a watch is about.
+#ifndef TOOLRACK_REGISTRY_TOOL_FILTER_H_
+#define TOOLRACK_REGISTRY_TOOL_FILTER_H_
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "registry/snapshot.h"
+
+namespace toolrack {
+
+// By category (one of them is enough) and namespace (the empty string is the built-in one); no
+// categories or no namespaces: all. Immutable, thread-safe.
+class ToolFilter {
+ public:
+  template <typename Names>
+  ToolFilter(const Names& categories, const Names& namespaces)
+      : categories_(categories.begin(), categories.end()),
+        namespaces_(namespaces.begin(), namespaces.end()) {}
+
+  bool empty() const { return categories_.empty() && namespaces_.empty(); }
+
+  bool Matches(const ToolEntry& entry) const {
+    const v1::Tool& tool = entry.definition->tool;
+    if (!namespaces_.empty() && !Has(namespaces_, tool.namespace_())) return false;
+    if (categories_.empty()) return true;
+    return std::any_of(tool.categories().begin(), tool.categories().end(),
+                       [this](const std::string& category) { return Has(categories_, category); });
+  }
+
+ private:
+  static bool Has(const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  }
+
+  std::vector<std::string> categories_;
+  std::vector<std::string> namespaces_;
+};
+
+}  // namespace toolrack
+
+#endif  // TOOLRACK_REGISTRY_TOOL_FILTER_H_
