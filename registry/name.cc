@@ -104,6 +104,7 @@ std::string ToolNameForId(absl::string_view id) {
   // The reserved prefix counts as illegal characters do.
   const size_t start = std::min(name.find_first_not_of('_'), name.size());
   if (start > 1) name.erase(0, start - 1);
+  if (name.empty() || name == "_") name = "tool";
   return absl::StrCat(name.substr(0, kMaxToolName - kSlugHashDigits - 1), "_",
                       HashDigits(id, kSlugHashDigits));
 }
