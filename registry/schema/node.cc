@@ -1,0 +1,125 @@
+#include "registry/schema/node.h"
+
+#include <algorithm>
+
+namespace toolrack {
+namespace {
+
+bool FitsNumber(const NumberRules& rules, const Json& value) {
+  if (rules.minimum && CompareJson(value, *rules.minimum) < 0) return false;
+  if (rules.maximum && CompareJson(value, *rules.maximum) > 0) return false;
+  if (rules.above && CompareJson(value, *rules.above) <= 0) return false;
+  if (rules.below && CompareJson(value, *rules.below) >= 0) return false;
+  return !rules.multiple_of || IsMultipleOf(ToDecimal(value), rules.divisor);
+}
+
+bool FitsString(const StringRules& rules, const std::string& text) {
+  if (rules.min_length > 0 || rules.max_length != UINT64_MAX) {
+    const uint64_t length = CountCodePoints(text);
+    if (length < rules.min_length || length > rules.max_length) return false;
+  }
+  return !rules.pattern || rules.pattern->Matches(text);
+}
+
+bool FitsArray(const ArrayRules& rules, const Json& array) {
+  if (array.size() < rules.min_items || array.size() > rules.max_items) return false;
+  return !rules.unique || !FindDuplicate(array).has_value();
+}
+
+bool FitsObject(const ObjectRules& rules, const Json::object_t& object) {
+  if (object.size() < rules.min_properties || object.size() > rules.max_properties) return false;
+  for (const std::string& name : rules.required) {
+    if (object.find(name) == object.end()) return false;
+  }
+  for (const auto& [name, others] : rules.dependent_required) {
+    if (object.find(name) == object.end()) continue;
+    for (const std::string& other : others) {
+      if (object.find(other) == object.end()) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+const Node* ObjectRules::FindProperty(const std::string& name) const {
+  const auto at = std::lower_bound(properties.begin(), properties.end(), name,
+                                   [](const std::pair<std::string, const Node*>& a,
+                                      const std::string& b) { return a.first < b; });
+  return at != properties.end() && at->first == name ? at->second : nullptr;
+}
+
+bool FitsValues(const ValueRules& rules, const Json& value) {
+  if (rules.constant && !SameJson(*rules.constant, value)) return false;
+  if (!rules.allowed) return true;
+  return std::any_of(rules.allowed->begin(), rules.allowed->end(),
+                     [&value](const Json& each) { return SameJson(each, value); });
+}
+
+bool FitsOwnRules(const Node& node, const Json& value) {
+  if (node.never) return false;
+  const JsonTypes type = TypeOf(value);
+  if ((node.types & type) == 0) return false;
+  if (node.values && !FitsValues(*node.values, value)) return false;
+  switch (type) {
+    case kIntegerType:
+    case kFractionType:
+      return !node.number || FitsNumber(*node.number, value);
+    case kStringType:
+      return !node.string || FitsString(*node.string, value.get_ref<const std::string&>());
+    case kArrayType:
+      return !node.array || FitsArray(*node.array, value);
+    case kObjectType:
+      return !node.object || FitsObject(*node.object, value.get_ref<const Json::object_t&>());
+    default:
+      return true;
+  }
+}
+
+std::vector<const Node*> NodesInPlace(const Node& node) {
+  std::vector<const Node*> out;
+  const auto add = [&out](const Node* each) {
+    if (each != nullptr) out.push_back(each);
+  };
+  if (const Combination* in = node.combination.get()) {
+    for (const Node* each : in->all_of) add(each);
+    for (const Node* each : in->any_of) add(each);
+    for (const Node* each : in->one_of) add(each);
+    add(in->negated);
+    add(in->condition);
+    add(in->then_schema);
+    add(in->else_schema);
+  }
+  if (node.object) {
+    for (const auto& [name, each] : node.object->dependent_schemas) add(each);
+  }
+  return out;
+}
+
+size_t ApproximateBytesOf(const NodeSet& nodes) {
+  constexpr size_t kRegexBytes = 4 << 10;  // a small compiled expression
+  size_t bytes = 0;
+  for (const auto& node : nodes.nodes) {
+    bytes += sizeof(Node) + 2 * sizeof(void*);
+    if (node->values) {
+      bytes += sizeof(ValueRules);
+      if (node->values->allowed) bytes += node->values->allowed->size() * 48;
+    }
+    if (node->number) bytes += sizeof(NumberRules);
+    if (node->string) bytes += sizeof(StringRules) + (node->string->pattern ? kRegexBytes : 0);
+    if (node->array) bytes += sizeof(ArrayRules) + node->array->prefix.size() * sizeof(void*);
+    if (node->object) {
+      bytes += sizeof(ObjectRules) + node->object->properties.size() * 56 +
+               node->object->required.size() * 40 + node->object->patterns.size() * kRegexBytes;
+    }
+    if (node->combination) {
+      bytes += sizeof(Combination) +
+               (node->combination->all_of.size() + node->combination->any_of.size() +
+                node->combination->one_of.size()) *
+                   sizeof(void*);
+    }
+  }
+  return bytes;
+}
+
+}  // namespace toolrack
