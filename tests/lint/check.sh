@@ -45,6 +45,9 @@ case ${1:?which rule} in
     files | xargs awk 'FNR == 1 && /^#!.*[\/ ](ba)?sh$|shellcheck shell=/ { print FILENAME }' |
       xargs shellcheck --external-sources --source-path="$ROOT"
     ;;
+  includes)
+    python3 "$here/includes.py" "$ROOT"
+    ;;
   lengths)
     files | grep -E '\.(cc|h|proto|py|go|js|mjs|ts|sh)$' | xargs wc -l |
       awk '$2 != "total" && $1 > 500 { print "  " $2 ": " $1 " lines" }' |
