@@ -46,6 +46,7 @@ export CONTAINERS_STORAGE_CONF=$work/storage.conf CONTAINERS_CONF=$work/containe
 clean_up() {
   podman rm -f -t 1 "$run" "$run-agent" "$run-other" >/dev/null 2>&1
   podman volume rm -f "$run" >/dev/null 2>&1
+  buildah rm --all >/dev/null 2>&1
   umount "$state/store/overlay" 2>/dev/null
   rm -rf "$work"
 }
@@ -74,6 +75,9 @@ make_base() {
     cp $sources "$root/etc/apt/sources.list.d/"
     : >"$root/etc/apt/sources.list"
   fi
+  # As the published image has it: no fsync by dpkg, no documentation.
+  printf 'force-unsafe-io\npath-exclude /usr/share/doc/*\npath-exclude /usr/share/man/*\n' \
+    >"$root/etc/dpkg/dpkg.cfg.d/slim"
   tar -C "$root" --exclude='./var/cache/apt/archives/*.deb' --exclude='./var/lib/apt/lists/*' --exclude='./proc/*' \
     --exclude='./sys/*' --exclude='./dev/*' -cf "$state/base.tar.part" . || return 1
   rm -rf "$root"
