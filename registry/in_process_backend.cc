@@ -138,6 +138,17 @@ class BlockingTool : public Tool {
 
 }  // namespace
 
+const std::shared_ptr<CallReporter>& SilentReporter() {
+  class Silence : public CallReporter {
+   public:
+    void OnProgress(v1::Progress) override {}
+    void OnLog(v1::LogLine) override {}
+    void OnContent(v1::Content) override {}
+  };
+  static const auto* silence = new std::shared_ptr<CallReporter>(std::make_shared<Silence>());
+  return *silence;
+}
+
 std::shared_ptr<Tool> MakeBlockingTool(Executor* executor, BlockingBody body) {
   return std::make_shared<BlockingTool>(executor, std::move(body));
 }

@@ -59,6 +59,9 @@ class InProcessBackend : public Backend, public std::enable_shared_from_this<InP
 using BlockingBody = std::function<absl::StatusOr<v1::ToolResult>(ToolCall& call)>;
 std::shared_ptr<Tool> MakeBlockingTool(Executor* executor, BlockingBody body);
 
+// A reporter that drops everything, for calls whose caller does not listen.
+const std::shared_ptr<CallReporter>& SilentReporter();
+
 }  // namespace toolrack
 
 #endif  // TOOLRACK_REGISTRY_IN_PROCESS_BACKEND_H_

@@ -20,7 +20,8 @@ namespace toolrack {
 
 class InProcessBackend;
 
-// A cheap shared reference. Thread-safe.
+// A cheap shared reference to the tools of one server. Thread-safe. May outlive the server, not the
+// registry it was given. Names are canonical.
 class ToolServerHandle {
  public:
   // The definition and the instance; nullopt when there is none.
@@ -45,7 +46,8 @@ class ToolRegistrar {
  public:
   ToolRegistrar(ToolRegistrar&&) noexcept;
   ~ToolRegistrar();
-  // Calls the factory once, now. NAME_TAKEN (DuplicateName), NAME_INVALID, DEFINITION_INVALID.
+  // Calls the factory once, now. NAME_TAKEN (DuplicateName), NAME_INVALID, DEFINITION_INVALID. Not
+  // on a gRPC thread: schemas are compiled.
   absl::Status Register(ToolFactory factory);
   // All or none; the status names every fault, one a line, and has them as field violations.
   absl::Status RegisterAll(std::vector<ToolFactory> factories);

@@ -13,6 +13,7 @@
 #include "registry/call/explain.h"
 #include "registry/call/result_shape.h"
 #include "registry/call/steps.h"
+#include "registry/in_process_backend.h"
 #include "registry/outcome.h"
 
 namespace toolrack {
@@ -21,19 +22,6 @@ namespace {
 // Plain text is only looked through, JSON is parsed: it is moved off the caller's thread much
 // earlier.
 constexpr size_t kInlineTextBytes = 256 << 10;
-
-class SilentReporter : public CallReporter {
- public:
-  void OnProgress(v1::Progress) override {}
-  void OnLog(v1::LogLine) override {}
-  void OnContent(v1::Content) override {}
-};
-
-const std::shared_ptr<CallReporter>& Silence() {
-  static const auto* silence =
-      new std::shared_ptr<CallReporter>(std::make_shared<SilentReporter>());
-  return *silence;
-}
 
 uint64_t OrDefault(uint64_t value, uint64_t fallback) { return value > 0 ? value : fallback; }
 
@@ -387,7 +375,7 @@ void CallPipeline::Start(v1::CallToolRequest request, Caller caller, StopSource 
   call->stop = std::move(stop);
   call->request = std::move(request);
   call->caller = std::move(caller);
-  call->reporter = reporter == nullptr ? Silence() : std::move(reporter);
+  call->reporter = reporter == nullptr ? SilentReporter() : std::move(reporter);
   call->done = std::move(done);
   state_->Run(std::move(call));
 }
