@@ -227,9 +227,11 @@ Task<absl::StatusOr<v1::ToolResult>> CallPipeline::State::Attempt(Call& call) {
   std::stop_callback on_stop(ending ? std::stop_token() : call.stop.token().std_token(), stop);
   Ending ending_now = co_await ended;
   if (ending_now.has_value()) {
-    if (!ending_now->ok() && SurelyNotExecuted(ending_now->status())) {
-      call.executed = Executed::kNo;
-    }
+    if (ending_now->ok()) co_return *std::move(ending_now);
+    if (SurelyNotExecuted(ending_now->status())) call.executed = Executed::kNo;
+    // A tool that heeds the stop may answer before the stop itself gets here: the same to the
+    // caller.
+    if (call.stop.token().stop_requested()) co_return Stopped(call);
     co_return *std::move(ending_now);
   }
   if (number != 0) call.backend->Cancel(number, call.stop.token().reason());
