@@ -5,13 +5,12 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "registry/edit_distance.h"
 #include "registry/name.h"
 
 namespace toolrack {
 namespace {
 
-// Longer names are compared by their first part only; it keeps the tables on the stack.
-constexpr size_t kMaxCompared = 192;
 // Parts shorter than this are in half of all names.
 constexpr size_t kMinPart = 3;
 
@@ -44,33 +43,6 @@ size_t LowerBound(const Histogram& a, const Histogram& b) {
     missing += difference < 0 ? -difference : 0;
   }
   return static_cast<size_t>(std::max(surplus, missing));
-}
-
-// Damerau's distance (optimal string alignment), or `bound` + 1 when it is larger.
-size_t EditDistance(absl::string_view a, absl::string_view b, size_t bound) {
-  if (a.size() > b.size()) std::swap(a, b);
-  if (b.size() - a.size() > bound) return bound + 1;
-  std::array<std::array<uint16_t, kMaxCompared + 1>, 3> rows;
-  for (size_t j = 0; j <= b.size(); ++j) rows[0][j] = static_cast<uint16_t>(j);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    auto& row = rows[i % 3];
-    const auto& above = rows[(i + 2) % 3];
-    const auto& above2 = rows[(i + 1) % 3];
-    row[0] = static_cast<uint16_t>(i);
-    uint16_t least = row[0];
-    for (size_t j = 1; j <= b.size(); ++j) {
-      uint16_t cost = above[j - 1] + (a[i - 1] != b[j - 1]);
-      cost = std::min<uint16_t>(cost, above[j] + 1);
-      cost = std::min<uint16_t>(cost, row[j - 1] + 1);
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        cost = std::min<uint16_t>(cost, above2[j - 2] + 1);
-      }
-      row[j] = cost;
-      least = std::min(least, cost);
-    }
-    if (least > bound) return bound + 1;
-  }
-  return std::min<size_t>(rows[a.size() % 3][b.size()], bound + 1);
 }
 
 // Costs: 0 and 1 for names equal but for case and separators (and namespace), kEditCost for each
