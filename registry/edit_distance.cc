@@ -7,7 +7,7 @@
 
 namespace toolrack {
 
-size_t EditDistance(absl::string_view a, absl::string_view b, size_t bound) {
+size_t BoundedEditDistance(absl::string_view a, absl::string_view b, size_t bound) {
   a = a.substr(0, kMaxCompared);
   b = b.substr(0, kMaxCompared);
   if (a.size() > b.size()) std::swap(a, b);

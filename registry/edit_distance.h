@@ -13,7 +13,7 @@ inline constexpr size_t kMaxCompared = 192;
 
 // Damerau's distance (optimal string alignment) by bytes, or `bound` + 1 when it is larger.
 // Thread-safe.
-size_t EditDistance(absl::string_view a, absl::string_view b, size_t bound);
+size_t BoundedEditDistance(absl::string_view a, absl::string_view b, size_t bound);
 
 }  // namespace toolrack
 

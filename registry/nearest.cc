@@ -121,7 +121,7 @@ std::vector<std::string> NearestNames(absl::string_view name,
     for (const auto& [candidate, folded] : to_measure[least]) {
       size_t limit = bound;
       while (limit > 0 && !best.Takes(limit * kEditCost)) --limit;
-      const size_t distance = EditDistance(wanted, folded, limit);
+      const size_t distance = BoundedEditDistance(wanted, folded, limit);
       if (distance <= limit) best.Offer({distance * kEditCost, candidate});
     }
   }

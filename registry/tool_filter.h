@@ -21,8 +21,9 @@ class ToolFilter {
 
   bool empty() const { return categories_.empty() && namespaces_.empty(); }
 
-  bool Matches(const ToolEntry& entry) const {
-    const v1::Tool& tool = entry.definition->tool;
+  bool Matches(const ToolEntry& entry) const { return Matches(*entry.definition); }
+  bool Matches(const ToolDefinition& definition) const {
+    const v1::Tool& tool = definition.tool;
     if (!namespaces_.empty() && !Has(namespaces_, tool.namespace_())) return false;
     if (categories_.empty()) return true;
     return std::any_of(tool.categories().begin(), tool.categories().end(),

@@ -133,6 +133,12 @@ uint64_t Transaction::Commit() {
     absl::MutexLock lock(&state_->mutex);
     state_->current.swap(next);
     state_->version.fetch_add(1, std::memory_order_release);
+    // What threads that ended last saw must not live on.
+    auto& readers = state_->readers;
+    const auto ended = std::partition(readers.begin(), readers.end(),
+                                      [](const auto& reader) { return reader.use_count() > 1; });
+    garbage_.insert(garbage_.end(), ended, readers.end());
+    readers.erase(ended, readers.end());
   }
   garbage_.push_back(std::move(next));
   if (!changes->changes.empty()) {

@@ -84,8 +84,9 @@ class IndexBuilder {
     const float mean =
         lengths_.empty() ? 1 : std::max(1.0f, static_cast<float>(total) / lengths_.size());
     for (size_t i = 0; i < lengths_.size(); ++i) {
-      index_.docs_[i].length_norm = SearchIndex::kSaturation * (1 - kLengthShare +
-                                    kLengthShare * static_cast<float>(lengths_[i]) / mean);
+      index_.docs_[i].length_norm =
+          SearchIndex::kSaturation *
+          (1 - kLengthShare + kLengthShare * static_cast<float>(lengths_[i]) / mean);
     }
     const auto docs = static_cast<double>(index_.docs_.size());
     index_.letters_.reserve(index_.terms_.size());
@@ -182,7 +183,7 @@ std::vector<SearchIndex::TermId> SearchIndex::NearTerms(absl::string_view word, 
         static_cast<size_t>(__builtin_popcountll(letters ^ letters_[id])) > 2 * edits) {
       continue;
     }
-    const size_t distance = EditDistance(word, surface, edits);
+    const size_t distance = BoundedEditDistance(word, surface, edits);
     if (distance <= edits) near.push_back({distance, id});
   }
   std::sort(near.begin(), near.end(), [this](const Near& a, const Near& b) {

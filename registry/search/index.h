@@ -15,7 +15,8 @@
 namespace toolrack {
 
 // Immutable, thread-safe. Quarantined tools are not in it. Documents are numbered in the order of
-// their names. Ranking is BM25F with one weighted length (Robertson and Zaragoza 2009, section 3.6).
+// their names. Ranking is BM25F with one weighted length (Robertson and Zaragoza 2009,
+// section 3.6).
 class SearchIndex {
  public:
   // Some 20 µs a tool.
@@ -36,7 +37,7 @@ class SearchIndex {
     float frequency;  // weighted over the fields
   };
   struct Term {
-    std::string surface;  // a word that was cut down to this stem, for people
+    std::string surface;            // a word that was cut down to this stem, for people
     std::vector<Posting> postings;  // by doc
     float idf = 0;
   };

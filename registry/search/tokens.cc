@@ -19,12 +19,12 @@ namespace {
 enum class Kind : uint8_t { kGap, kUpper, kLower, kDigit, kCjk };
 
 bool IsCjk(utf8proc_int32_t c) {
-  return (c >= 0x3040 && c <= 0x30FF) ||    // Hiragana, Katakana
-         (c >= 0x3400 && c <= 0x4DBF) ||    // Han, extension A
-         (c >= 0x4E00 && c <= 0x9FFF) ||    // Han
-         (c >= 0xAC00 && c <= 0xD7AF) ||    // Hangul
-         (c >= 0xF900 && c <= 0xFAFF) ||    // Han, compatibility
-         (c >= 0x20000 && c <= 0x3FFFF);    // Han, further extensions
+  return (c >= 0x3040 && c <= 0x30FF) ||  // Hiragana, Katakana
+         (c >= 0x3400 && c <= 0x4DBF) ||  // Han, extension A
+         (c >= 0x4E00 && c <= 0x9FFF) ||  // Han
+         (c >= 0xAC00 && c <= 0xD7AF) ||  // Hangul
+         (c >= 0xF900 && c <= 0xFAFF) ||  // Han, compatibility
+         (c >= 0x20000 && c <= 0x3FFFF);  // Han, further extensions
 }
 
 Kind KindOf(utf8proc_int32_t c) {
@@ -86,11 +86,10 @@ std::vector<utf8proc_int32_t> CodePoints(absl::string_view text) {
 // not take stay as they are.
 std::string Nfkc(absl::string_view text) {
   utf8proc_uint8_t* mapped = nullptr;
-  const utf8proc_ssize_t size =
-      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                   static_cast<utf8proc_ssize_t>(text.size()), &mapped,
-                   static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE |
-                                                  UTF8PROC_COMPAT));
+  const utf8proc_ssize_t size = utf8proc_map(
+      reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+      static_cast<utf8proc_ssize_t>(text.size()), &mapped,
+      static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT));
   const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(mapped, &std::free);
   if (size < 0) return std::string(text);
   return std::string(reinterpret_cast<const char*>(mapped), static_cast<size_t>(size));
@@ -157,8 +156,8 @@ std::string FoldName(absl::string_view text) {
   std::string out;
   SplitWords(text, [&out](absl::string_view word) {
     // Of CJK runs the single characters are enough.
-    const bool pair = (word[0] & 0x80) != 0 && CodePoints(word).size() == 2 &&
-                      IsCjk(CodePoints(word)[0]);
+    const bool pair =
+        (word[0] & 0x80) != 0 && CodePoints(word).size() == 2 && IsCjk(CodePoints(word)[0]);
     if (!pair) out.append(word.data(), word.size());
   });
   return out;
@@ -166,22 +165,22 @@ std::string FoldName(absl::string_view text) {
 
 bool IsStopWord(absl::string_view word) {
   static const auto* words = new absl::flat_hash_set<absl::string_view>{
-      "a",     "about",  "above", "after",  "all",    "also",   "am",     "an",    "and",
-      "any",   "are",    "as",    "at",     "be",     "because", "been",  "being", "between",
-      "both",  "but",    "by",    "can",    "could",  "did",    "do",     "does",  "doing",
-      "during", "each",  "either", "etc",   "for",    "from",   "further", "had",  "has",
-      "have",  "having", "he",    "hello",  "help",   "her",    "here",   "hers",  "hey",
-      "hi",    "him",    "his",   "how",    "i",      "if",     "im",     "in",    "into",
-      "is",    "it",     "its",   "itself", "just",   "kindly", "let",    "like",  "ll",
-      "me",    "might",  "must",  "my",     "myself", "need",   "needs",  "no",    "nor",
-      "not",   "now",    "of",    "on",     "or",     "other",  "our",    "ours",  "out",
-      "over",  "own",    "please", "re",    "s",      "same",   "shall",  "she",   "should",
-      "show",  "so",     "some",  "such",   "t",      "tell",   "than",   "thanks", "that",
-      "the",   "their",  "them",  "then",   "there",  "these",  "they",   "this",  "those",
-      "through", "to",   "too",   "under",  "up",     "us",     "ve",     "very",  "via",
-      "want",  "was",    "we",    "were",   "what",   "when",   "where",  "which", "while",
-      "who",   "whom",   "whose", "why",    "will",   "with",   "within", "would", "you",
-      "your",  "yours",
+      "a",       "about",  "above",  "after",  "all",    "also",    "am",      "an",     "and",
+      "any",     "are",    "as",     "at",     "be",     "because", "been",    "being",  "between",
+      "both",    "but",    "by",     "can",    "could",  "did",     "do",      "does",   "doing",
+      "during",  "each",   "either", "etc",    "for",    "from",    "further", "had",    "has",
+      "have",    "having", "he",     "hello",  "help",   "her",     "here",    "hers",   "hey",
+      "hi",      "him",    "his",    "how",    "i",      "if",      "im",      "in",     "into",
+      "is",      "it",     "its",    "itself", "just",   "kindly",  "let",     "like",   "ll",
+      "me",      "might",  "must",   "my",     "myself", "need",    "needs",   "no",     "nor",
+      "not",     "now",    "of",     "on",     "or",     "other",   "our",     "ours",   "out",
+      "over",    "own",    "please", "re",     "s",      "same",    "shall",   "she",    "should",
+      "show",    "so",     "some",   "such",   "t",      "tell",    "than",    "thanks", "that",
+      "the",     "their",  "them",   "then",   "there",  "these",   "they",    "this",   "those",
+      "through", "to",     "too",    "under",  "up",     "us",      "ve",      "very",   "via",
+      "want",    "was",    "we",     "were",   "what",   "when",    "where",   "which",  "while",
+      "who",     "whom",   "whose",  "why",    "will",   "with",    "within",  "would",  "you",
+      "your",    "yours",
   };
   return words->contains(word);
 }
