@@ -44,6 +44,7 @@ END
 export CONTAINERS_STORAGE_CONF=$work/storage.conf CONTAINERS_CONF=$work/containers.conf
 
 clean_up() {
+  podman pod rm -f -t 1 "$run-pod" >/dev/null 2>&1
   podman rm -f -t 1 "$run" "$run-agent" "$run-other" >/dev/null 2>&1
   podman volume rm -f "$run" >/dev/null 2>&1
   buildah rm --all >/dev/null 2>&1
@@ -138,6 +139,27 @@ check 'another user in another container is refused' refused
 
 podman stop -t 20 "$run" >/dev/null
 check 'SIGTERM ends it with status 0' test "$(podman inspect --format '{{.State.ExitCode}}' "$run")" = 0
+
+# The Kubernetes manifest, as far as podman plays it: the agent sees the tools over the shared socket folder.
+node_folder=$ROOT/build/tools/node
+pod_shows_tools() {
+  local _
+  node "$here/pod.mjs" "$node_folder" "$ROOT/deploy/kubernetes/sidecar.yaml" "$image" "$run-pod" >"$work/pod.yaml" &&
+    podman play kube --network none "$work/pod.yaml" || return 1
+  for _ in $(seq 100); do
+    if podman logs "$run-pod-agent" 2>&1 | grep -q calculator; then return 0; fi
+    sleep 0.1
+  done
+  podman logs "$run-pod-toolrack"
+  podman logs "$run-pod-agent"
+  return 1
+}
+if [ -d "$node_folder/node_modules/yaml" ]; then
+  check 'the pod of the Kubernetes manifest shows the agent the tools' pod_shows_tools
+  podman play kube --down "$work/pod.yaml" >/dev/null 2>&1
+else
+  echo 'skipped: the pod of the Kubernetes manifest (no yaml from npm here)'
+fi
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
