@@ -17,8 +17,8 @@ enum class Scope { kAgent, kControl };
 using Environment = std::function<std::optional<std::string>(const std::string&)>;
 
 struct AddressOptions {
-  std::string address;      // --address; wins
-  std::string runtime_dir;  // --runtime-dir
+  std::string address = {};      // --address; wins
+  std::string runtime_dir = {};  // --runtime-dir
 };
 
 // The first of: --address, --runtime-dir, $TOOLRACK_ADDRESS, $TOOLRACK_RUNTIME_DIR, then

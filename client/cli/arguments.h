@@ -13,10 +13,10 @@
 namespace toolrack {
 
 struct ArgumentOptions {
-  std::vector<std::string> words;   // one JSON text, or pairs
-  std::vector<std::string> pairs;   // --arg: `key=text` or `key:=json`
-  std::optional<std::string> data;  // -d: JSON text, `@file`, `@-` or `-` (standard input)
-  std::optional<std::string> text;  // --text: plain text, `@file`, `@-` or `-`
+  std::vector<std::string> words = {};   // one JSON text, or pairs
+  std::vector<std::string> pairs = {};   // --arg: `key=text` or `key:=json`
+  std::optional<std::string> data = {};  // -d: JSON text, `@file`, `@-` or `-` (standard input)
+  std::optional<std::string> text = {};  // --text: plain text, `@file`, `@-` or `-`
 };
 
 // Sets `request.input`; at most one of the four forms may be used, none leaves it unset. JSON text

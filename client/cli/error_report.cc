@@ -45,8 +45,6 @@ std::string NextStep(const absl::Status& status, const ErrorMetadata& metadata,
       return "`toolrack workers` lists who is attached";
     case v1::ERROR_REASON_RESULT_NOT_FOUND:
       return "results are kept for a while only: call the tool again";
-    case v1::ERROR_REASON_OUTCOME_UNKNOWN:
-      return "look whether it ran before you call it again";
     case v1::ERROR_REASON_TIMEOUT:
       return "--timeout gives it longer";
     case v1::ERROR_REASON_UNSPECIFIED:
@@ -74,10 +72,6 @@ std::string ErrorText(const absl::Status& status, absl::string_view address) {
       absl::StrAppend(&out, "  ", fault.field.empty() ? "(root)" : fault.field, ": ",
                       fault.description, "\n");
     }
-  }
-  if (const auto ran = metadata.find("executed"); ran != metadata.end()) {
-    absl::StrAppend(&out,
-                    ran->second == "no" ? "  the tool did not run\n" : "  the tool may have run\n");
   }
   if (const auto delay = RetryDelayOf(status)) {
     absl::StrAppend(&out, "  try again in ", absl::FormatDuration(*delay), "\n");

@@ -9,8 +9,8 @@
 
 namespace toolrack {
 
-// Lines, the last one ended: message and reason, each faulty field, whether the tool ran, when to
-// try again, what to do next. Harmless on a terminal. `address`: where the daemon was looked for.
+// Lines, the last one ended: message and reason, each faulty field, when to try again, what to
+// do next. Harmless on a terminal. `address`: where the daemon was looked for.
 std::string ErrorText(const absl::Status& status, absl::string_view address);
 
 // One line: {"error":{"code","reason","message","metadata","field_violations","retry_delay"}}. The

@@ -1,0 +1,533 @@
+// The whole command against a stand-in for the daemon.
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <functional>
+#include <sstream>
+#include <thread>
+
+#include "absl/strings/match.h"
+#include "absl/synchronization/notification.h"
+#include "client/cli/command_line.h"
+#include "client/cli/error_report.h"
+#include "client/cli/exit_code.h"
+#include "client/status.h"
+#include "internal/google_rpc.pb.h"
+#include "registry/base/errors.h"
+#include "toolrack/v1/admin_service.grpc.pb.h"
+#include "toolrack/v1/tool_service.grpc.pb.h"
+
+namespace toolrack {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// As the daemon puts an error on the wire.
+grpc::Status OnTheWire(const absl::Status& status) {
+  google::rpc::Status wire;
+  wire.set_code(static_cast<int>(status.code()));
+  wire.set_message(std::string(status.message()));
+  status.ForEachPayload([&wire](absl::string_view url, const absl::Cord& payload) {
+    auto* detail = wire.add_details();
+    detail->set_type_url(std::string(url));
+    detail->set_value(std::string(payload));
+  });
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), wire.message(),
+                      wire.SerializeAsString());
+}
+
+class FakeTools : public v1::ToolService::Service {
+ public:
+  std::vector<v1::Tool> tools;
+  std::function<absl::Status(const v1::CallToolRequest&, v1::CallToolResponse&)> on_call;
+  std::vector<v1::CallToolStreamResponse> events;
+  std::vector<v1::WatchToolsResponse> changes;
+  v1::ExplainCallResponse explained;
+  v1::SearchToolsResponse found;
+  v1::SearchToolsRequest searched;
+  std::string stored;
+  absl::Notification waiting;  // a call waits until its caller leaves
+  absl::Notification left;
+
+  grpc::Status ListTools(grpc::ServerContext*, const v1::ListToolsRequest* request,
+                         v1::ListToolsResponse* response) override {
+    // Pages of two, whatever was asked for.
+    const size_t first =
+        request->page_token().empty() ? 0 : static_cast<size_t>(std::stoi(request->page_token()));
+    for (size_t i = first; i < tools.size() && i < first + 2; ++i) {
+      *response->add_tools() = tools[i];
+    }
+    if (first + 2 < tools.size()) response->set_next_page_token(std::to_string(first + 2));
+    response->set_total_size(static_cast<int>(tools.size()));
+    response->set_epoch("e1");
+    return grpc::Status::OK;
+  }
+  grpc::Status DescribeTool(grpc::ServerContext*, const v1::DescribeToolRequest* request,
+                            v1::Tool* response) override {
+    for (const v1::Tool& tool : tools) {
+      if (tool.name() == request->name()) return *response = tool, grpc::Status::OK;
+    }
+    return OnTheWire(ToolNotFound(request->name(), {"echo"}));
+  }
+  grpc::Status SearchTools(grpc::ServerContext*, const v1::SearchToolsRequest* request,
+                           v1::SearchToolsResponse* response) override {
+    searched = *request;
+    *response = found;
+    return grpc::Status::OK;
+  }
+  grpc::Status CallTool(grpc::ServerContext* context, const v1::CallToolRequest* request,
+                        v1::CallToolResponse* response) override {
+    if (request->name() == "wait") {
+      waiting.Notify();
+      while (!context->IsCancelled()) std::this_thread::yield();
+      left.Notify();
+      return grpc::Status::CANCELLED;
+    }
+    const absl::Status status = on_call(*request, *response);
+    return status.ok() ? grpc::Status::OK : OnTheWire(status);
+  }
+  grpc::Status CallToolStream(grpc::ServerContext*, const v1::CallToolStreamRequest*,
+                              grpc::ServerWriter<v1::CallToolStreamResponse>* writer) override {
+    for (const auto& event : events) writer->Write(event);
+    return grpc::Status::OK;
+  }
+  grpc::Status ExplainCall(grpc::ServerContext*, const v1::ExplainCallRequest*,
+                           v1::ExplainCallResponse* response) override {
+    *response = explained;
+    return grpc::Status::OK;
+  }
+  grpc::Status WatchTools(grpc::ServerContext*, const v1::WatchToolsRequest* request,
+                          grpc::ServerWriter<v1::WatchToolsResponse>* writer) override {
+    for (const auto& change : changes) {
+      if (change.revision() <= request->from_revision()) continue;
+      writer->Write(change);
+      // Dropped once, in the middle.
+      if (request->epoch().empty() && change.revision() == 2) {
+        return OnTheWire(SlowReader("max_watch_backlog", 1));
+      }
+    }
+    return grpc::Status::OK;
+  }
+  grpc::Status ReadResult(grpc::ServerContext*, const v1::ReadResultRequest* request,
+                          v1::ReadResultResponse* response) override {
+    if (request->handle() != "h") return OnTheWire(ResultNotFound(request->handle(), true));
+    // Never more than seven bytes at once.
+    response->set_data(stored.substr(request->offset(), std::min<uint64_t>(7, request->length())));
+    response->set_total_bytes(stored.size());
+    response->set_eof(request->offset() + response->data().size() >= stored.size());
+    return grpc::Status::OK;
+  }
+};
+
+class FakeAdmin : public v1::AdminService::Service {
+ public:
+  v1::DrainRequest drained;
+
+  grpc::Status ListWorkers(grpc::ServerContext*, const v1::ListWorkersRequest* request,
+                           v1::ListWorkersResponse* response) override {
+    auto* worker = response->add_workers();
+    worker->set_worker_name(request->page_token().empty() ? "first" : "second");
+    worker->set_state("attached");
+    worker->set_max_in_flight(64);
+    if (request->page_token().empty()) response->set_next_page_token("more");
+    return grpc::Status::OK;
+  }
+  grpc::Status CancelCall(grpc::ServerContext*, const v1::CancelCallRequest* request,
+                          v1::CancelCallResponse*) override {
+    return OnTheWire(CallNotFound(request->call_id()));
+  }
+  grpc::Status SetToolEnabled(grpc::ServerContext*, const v1::SetToolEnabledRequest* request,
+                              v1::SetToolEnabledResponse* response) override {
+    auto* tool = response->add_tools();
+    tool->set_name(request->name());
+    tool->set_state(request->enabled() ? v1::TOOL_STATE_ACTIVE : v1::TOOL_STATE_DISABLED);
+    return grpc::Status::OK;
+  }
+  grpc::Status Drain(grpc::ServerContext*, const v1::DrainRequest* request,
+                     v1::DrainResponse* response) override {
+    drained = *request;
+    response->set_calls_in_flight(3);
+    return grpc::Status::OK;
+  }
+};
+
+class CommandTest : public ::testing::Test {
+ protected:
+  CommandTest() {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::ServerBuilder builder;
+    for (const char* name : {"agent", "control"}) {
+      builder.AddListeningPort("unix:" + folder_ + "/" + name + ".sock",
+                               grpc::InsecureServerCredentials());
+    }
+    builder.RegisterService(&tools_);
+    builder.RegisterService(&admin_);
+    server_ = builder.BuildAndStart();
+    AddTool("echo", "Says it again.");
+    AddTool("eco__検索", "Finds\x1b[2Jthings.\nSecond line.");
+    AddTool("zoom", "");
+    tools_.on_call = [this](const v1::CallToolRequest& request, v1::CallToolResponse& response) {
+      request_ = request;
+      response.set_call_id("c1");
+      response.mutable_result()->add_content()->mutable_text()->set_text("said");
+      return absl::OkStatus();
+    };
+  }
+  ~CommandTest() override {
+    server_->Shutdown(std::chrono::system_clock::now());
+    std::filesystem::remove_all(folder_);
+  }
+
+  static std::string MakeFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "toolrack-cli-XXXXXX").string();
+    return mkdtemp(pattern.data());
+  }
+
+  void AddTool(const std::string& name, const std::string& description) {
+    v1::Tool& tool = tools_.tools.emplace_back();
+    tool.set_name(name);
+    tool.set_description(description);
+    tool.set_state(v1::TOOL_STATE_ACTIVE);
+    tool.set_risk(v1::RISK_LEVEL_SAFE);
+    tool.add_categories("basic");
+    tool.set_input_schema("{\"type\": \"object\"}");
+  }
+
+  int Run(std::vector<std::string> arguments) {
+    std::istringstream in(input_);
+    std::ostringstream out;
+    std::ostringstream err;
+    Terminal terminal{in,
+                      out,
+                      err,
+                      tty_,
+                      tty_,
+                      columns_,
+                      [](const std::string&) { return std::nullopt; },
+                      stop_.token()};
+    arguments.insert(arguments.begin(), {"--runtime-dir", folder_});
+    const int code = RunToolrack(arguments, terminal);
+    out_ = out.str();
+    err_ = err.str();
+    return code;
+  }
+
+  const std::string folder_ = MakeFolder();
+  FakeTools tools_;
+  FakeAdmin admin_;
+  std::unique_ptr<grpc::Server> server_;
+  v1::CallToolRequest request_;
+  std::string input_;
+  bool tty_ = false;
+  size_t columns_ = 0;
+  StopSource stop_;
+  std::string out_;
+  std::string err_;
+};
+
+TEST_F(CommandTest, ListShowsEveryPageInOneTable) {
+  EXPECT_EQ(Run({"list"}), kExitOk);
+  EXPECT_EQ(out_,
+            "NAME       STATE   RISK  CATEGORIES  DESCRIPTION\n"
+            "echo       active  safe  basic       Says it again.\n"
+            "eco__検索  active  safe  basic       Finds\\x1b[2Jthings. Second line.\n"
+            "zoom       active  safe  basic       -\n");
+  EXPECT_EQ(err_, "");
+}
+
+TEST_F(CommandTest, ListStopsAtItsLimitAndSaysSo) {
+  EXPECT_EQ(Run({"list", "--limit", "1"}), kExitOk);
+  EXPECT_THAT(out_, Not(HasSubstr("zoom")));
+  EXPECT_EQ(err_, "1 of 3 tools\n");
+}
+
+TEST_F(CommandTest, JsonIsOneDocumentWithProtoNames) {
+  EXPECT_EQ(Run({"list", "--json"}), kExitOk);
+  EXPECT_THAT(out_, HasSubstr("\"input_schema\": \"{\\\"type\\\": \\\"object\\\"}\""));
+  EXPECT_THAT(out_, HasSubstr("\"state\": \"TOOL_STATE_ACTIVE\""));
+  EXPECT_THAT(out_, HasSubstr("\"total_size\": 3"));
+}
+
+TEST_F(CommandTest, DescribeShowsTheSchemaByteForByte) {
+  tools_.tools[0].set_input_schema("{ \"b\":1,\n\"a\" : 1.0 }");
+  EXPECT_EQ(Run({"describe", "echo", "--schema"}), kExitOk);
+  EXPECT_EQ(out_, "{ \"b\":1,\n\"a\" : 1.0 }\n");
+  EXPECT_EQ(Run({"describe", "echo"}), kExitOk);
+  EXPECT_THAT(out_, HasSubstr("\ninput schema:\n{ \"b\":1,\n\"a\" : 1.0 }\n"));
+}
+
+TEST_F(CommandTest, AnUnknownToolIsNotFoundWithItsNeighboursAndANextStep) {
+  EXPECT_EQ(Run({"describe", "eco"}), kExitNotFound);
+  EXPECT_THAT(err_, HasSubstr("TOOL_NOT_FOUND"));
+  EXPECT_THAT(err_, HasSubstr("echo"));
+  EXPECT_THAT(err_, HasSubstr("toolrack search"));
+  EXPECT_EQ(out_, "");
+}
+
+TEST_F(CommandTest, WithJsonAnErrorIsADocumentToo) {
+  EXPECT_EQ(Run({"--json", "describe", "eco"}), kExitNotFound);
+  EXPECT_THAT(out_, HasSubstr("{\"error\":{\"code\":\"NOT_FOUND\",\"reason\":\"TOOL_NOT_FOUND\""));
+  EXPECT_THAT(out_, HasSubstr("\"nearest\":\"echo\""));
+}
+
+TEST_F(CommandTest, SearchPassesItsWordsAndShowsHits) {
+  auto* hit = tools_.found.add_hits();
+  *hit->mutable_tool() = tools_.tools[0];
+  hit->set_score(1.5);
+  hit->set_match("name");
+  hit->set_snippet("Says it again.");
+  tools_.found.add_more_names("zoom");
+  EXPECT_EQ(Run({"search", "say", "again", "-n", "3"}), kExitOk);
+  EXPECT_EQ(tools_.searched.query(), "say again");
+  EXPECT_EQ(tools_.searched.max_results(), 3);
+  EXPECT_EQ(out_, "NAME  SCORE  MATCH  SNIPPET\necho  1.50   name   Says it again.\n");
+  EXPECT_EQ(err_, "more: zoom\n");
+  EXPECT_EQ(Run({"search", "--select", "a", "b"}), kExitOk);
+  EXPECT_EQ(tools_.searched.query(), "a,b");
+  EXPECT_EQ(tools_.searched.mode(), v1::SEARCH_MODE_SELECT);
+}
+
+TEST_F(CommandTest, ACallSendsItsArgumentsAndPrintsTheText) {
+  input_ = "{\"n\": 9007199254740993}";
+  EXPECT_EQ(Run({"call", "echo", "-d", "-", "--timeout", "5s", "--call-id", "mine"}), kExitOk);
+  EXPECT_EQ(request_.arguments_json(), input_);
+  EXPECT_EQ(request_.call_id(), "mine");
+  EXPECT_EQ(request_.timeout().seconds(), 5);
+  EXPECT_EQ(out_, "said\n");
+}
+
+TEST_F(CommandTest, AResultReachesAPipeRawAndATerminalMadeHarmless) {
+  tools_.on_call = [](const v1::CallToolRequest&, v1::CallToolResponse& response) {
+    response.mutable_result()->add_content()->mutable_text()->set_text("a\x1b]0;owned\x07");
+    return absl::OkStatus();
+  };
+  EXPECT_EQ(Run({"call", "echo"}), kExitOk);
+  EXPECT_EQ(out_, "a\x1b]0;owned\x07\n");
+  tty_ = true;
+  EXPECT_EQ(Run({"call", "echo"}), kExitOk);
+  EXPECT_EQ(out_, "a\\x1b]0;owned\\x07\n");
+}
+
+TEST_F(CommandTest, AFailedToolEndsWithOneAndACutResultNamesItsHandle) {
+  tools_.on_call = [](const v1::CallToolRequest&, v1::CallToolResponse& response) {
+    v1::ToolResult& result = *response.mutable_result();
+    result.add_content()->mutable_json()->set_json("{\"x\":1}");
+    result.set_is_error(true);
+    result.mutable_error()->set_reason("EXECUTION_FAILED");
+    result.set_truncated(true);
+    result.set_total_bytes(1536);
+    result.set_result_handle("h");
+    return absl::OkStatus();
+  };
+  EXPECT_EQ(Run({"call", "echo"}), kExitToolFailed);
+  EXPECT_EQ(out_, "{\"x\":1}\n");
+  EXPECT_EQ(err_,
+            "cut: the whole has 1.5 KiB; `toolrack read-result h` gives it\n"
+            "the tool failed (EXECUTION_FAILED)\n");
+}
+
+TEST_F(CommandTest, EveryKindOfRefusalHasItsExitCode) {
+  const std::vector<std::pair<absl::Status, int>> cases = {
+      {ArgumentsInvalid("echo", "d", {{"/a", "expected string, got 1"}}), kExitInvalid},
+      {ToolNotFound("x", {}), kExitNotFound},
+      {ToolDisabled("echo"), kExitRefused},
+      {WrongSocket("AdminService", "control.sock"), kExitRefused},
+      {QueueFull("queue", 3, "worker"), kExitBusy},
+      {BackendUnavailable("echo", "w"), kExitUnavailable},
+      {OutcomeUnknown("echo", "w"), kExitOutcomeUnknown},
+      {CallTimeout("echo", absl::Seconds(1), Executed::kMaybe), kExitTimeout},
+      {CallCancelled("echo", "admin", Executed::kMaybe), kExitCancelled},
+      {InternalError("here", "bug"), kExitInternal},
+  };
+  for (const auto& [status, code] : cases) {
+    tools_.on_call = [&status = status](const v1::CallToolRequest&, v1::CallToolResponse&) {
+      return status;
+    };
+    EXPECT_EQ(Run({"call", "echo"}), code) << status;
+    EXPECT_THAT(err_, HasSubstr(std::string(ReasonName(ReasonOf(status)))));
+    EXPECT_EQ(out_, "");
+  }
+}
+
+TEST_F(CommandTest, AnErrorSaysWhetherTheToolRanAndWhenToTryAgain) {
+  tools_.on_call = [](const v1::CallToolRequest&, v1::CallToolResponse&) {
+    return BackendUnavailable("echo", "w");
+  };
+  Run({"call", "echo"});
+  EXPECT_THAT(err_, HasSubstr("not run"));
+  EXPECT_THAT(err_, HasSubstr("try again in 1s"));
+}
+
+TEST_F(CommandTest, CtrlCCancelsTheCall) {
+  std::thread presses([this] {
+    tools_.waiting.WaitForNotification();
+    stop_.RequestStop(StopReason::kCaller);
+  });
+  EXPECT_EQ(Run({"call", "wait"}), kExitCancelled);
+  presses.join();
+  EXPECT_TRUE(tools_.left.WaitForNotificationWithTimeout(absl::Minutes(1)));
+}
+
+TEST_F(CommandTest, ADaemonThatDiesUnderACallLeavesTheOutcomeUnknown) {
+  std::thread dies([this] {
+    tools_.waiting.WaitForNotification();
+    server_->Shutdown(std::chrono::system_clock::now());
+  });
+  EXPECT_EQ(Run({"call", "wait"}), kExitOutcomeUnknown);
+  EXPECT_THAT(err_, HasSubstr("whether the tool ran is not known"));
+  dies.join();
+}
+
+TEST_F(CommandTest, NobodyThereIsUnavailableWithTheAddressLookedAt) {
+  server_->Shutdown();
+  EXPECT_EQ(Run({"call", "echo"}), kExitUnavailable);
+  EXPECT_THAT(err_, HasSubstr("is toolrackd running?"));
+  EXPECT_THAT(err_, HasSubstr(folder_ + "/agent.sock"));
+}
+
+TEST_F(CommandTest, AStreamShowsProgressAndThenTheResult) {
+  v1::CallToolStreamResponse event;
+  event.mutable_progress()->set_progress(1);
+  event.mutable_progress()->set_total(2);
+  event.mutable_progress()->set_message("half");
+  tools_.events.push_back(event);
+  event.mutable_log()->set_level("info");
+  event.mutable_log()->set_message("a line");
+  tools_.events.push_back(event);
+  event.mutable_response()->mutable_result()->add_content()->mutable_text()->set_text("done");
+  tools_.events.push_back(event);
+
+  EXPECT_EQ(Run({"call", "echo", "--stream"}), kExitOk);
+  EXPECT_EQ(out_, "done\n");
+  EXPECT_EQ(err_, "progress 1/2 half\ninfo: a line\n");
+
+  EXPECT_EQ(Run({"call", "echo", "--stream", "--json"}), kExitOk);
+  EXPECT_EQ(std::count(out_.begin(), out_.end(), '\n'), 3);
+
+  tty_ = true;
+  columns_ = 40;
+  EXPECT_EQ(Run({"call", "echo", "--stream"}), kExitOk);
+  EXPECT_THAT(err_, HasSubstr("[##########----------] 1/2 half"));
+  EXPECT_TRUE(absl::EndsWith(err_, "\r\x1b[K"));
+}
+
+TEST_F(CommandTest, AStreamWithoutAResponseIsNoSuccess) {
+  EXPECT_EQ(Run({"call", "echo", "--stream"}), kExitOutcomeUnknown);
+}
+
+TEST_F(CommandTest, ExplainGivesTheCodeThatTheCallWouldGive) {
+  auto* step = tools_.explained.add_steps();
+  step->set_name("validation");
+  step->set_outcome(v1::EXPLAIN_OUTCOME_REFUSE);
+  step->set_detail("1 fault");
+  auto* verdict = tools_.explained.mutable_verdict();
+  verdict->set_code(3);
+  verdict->set_reason("ARGUMENTS_INVALID");
+  verdict->set_message("no");
+  verdict->add_faults()->set_message("missing \"a\"");
+  EXPECT_EQ(Run({"explain", "echo"}), kExitInvalid);
+  EXPECT_EQ(out_,
+            "STEP        OUTCOME  DETAIL\nvalidation  refuse   1 fault\n"
+            "it would be refused: INVALID_ARGUMENT, ARGUMENTS_INVALID: no\n"
+            "  (root): missing \"a\"\n");
+  tools_.explained.Clear();
+  tools_.explained.mutable_verdict()->set_would_run(true);
+  EXPECT_EQ(Run({"explain", "echo"}), kExitOk);
+  EXPECT_THAT(out_, HasSubstr("it would run"));
+}
+
+TEST_F(CommandTest, AWatchGoesOnAfterItWasDropped) {
+  for (uint64_t revision = 1; revision <= 3; ++revision) {
+    v1::WatchToolsResponse& change = tools_.changes.emplace_back();
+    change.set_epoch("e");
+    change.set_revision(revision);
+    change.mutable_added()->set_name("t" + std::to_string(revision));
+  }
+  EXPECT_EQ(Run({"watch", "--count", "3"}), kExitOk);
+  EXPECT_THAT(out_, HasSubstr("1      added    t1"));
+  EXPECT_THAT(out_, HasSubstr("3      added    t3"));
+  EXPECT_EQ(std::count(out_.begin(), out_.end(), '\n'), 3);
+}
+
+TEST_F(CommandTest, AStoredResultIsReadWholeInParts) {
+  tools_.stored = "a long result in many parts";
+  EXPECT_EQ(Run({"read-result", "h"}), kExitOk);
+  EXPECT_EQ(out_, tools_.stored);
+  EXPECT_EQ(Run({"read-result", "h", "--offset", "2", "--length", "11"}), kExitOk);
+  EXPECT_EQ(out_, "long result");
+  EXPECT_EQ(Run({"read-result", "other"}), kExitNotFound);
+}
+
+TEST_F(CommandTest, AdministrationAsksAndShows) {
+  EXPECT_EQ(Run({"workers"}), kExitOk);
+  EXPECT_THAT(out_, HasSubstr("first   attached  0      0/64"));
+  EXPECT_THAT(out_, HasSubstr("second  attached"));
+  EXPECT_EQ(Run({"cancel", "c9"}), kExitNotFound);
+  EXPECT_EQ(Run({"disable", "echo"}), kExitOk);
+  EXPECT_EQ(out_, "echo is disabled\n");
+  EXPECT_EQ(Run({"disable"}), kExitUsage);
+  EXPECT_EQ(Run({"drain", "w1", "--grace", "1m30s"}), kExitOk);
+  EXPECT_EQ(admin_.drained.worker_name(), "w1");
+  EXPECT_EQ(admin_.drained.grace().seconds(), 90);
+  EXPECT_EQ(out_, "draining, 3 running\n");
+  EXPECT_EQ(Run({"drain", "--grace", "soon"}), kExitUsage);
+  // Not implemented by the stand-in: a code without an exit code of its own.
+  EXPECT_EQ(Run({"status"}), kExitInternal);
+}
+
+TEST_F(CommandTest, HealthTellsAliveFromReady) {
+  EXPECT_EQ(Run({"health"}), kExitOk);
+  EXPECT_EQ(out_, "SERVING\n");
+  server_->GetHealthCheckService()->SetServingStatus(false);
+  EXPECT_EQ(Run({"health", "--ready"}), kExitUnavailable);
+  EXPECT_EQ(Run({"health", "--live"}), kExitOk);
+  EXPECT_EQ(out_, "NOT_SERVING\n");
+  EXPECT_EQ(Run({"health", "--service", "no.such"}), kExitNotFound);
+  server_->Shutdown();
+  EXPECT_EQ(Run({"health", "--live"}), kExitUnavailable);
+}
+
+TEST_F(CommandTest, AWrongCommandLineEndsWithTwo) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{},
+                                                    {"nonsense"},
+                                                    {"call"},
+                                                    {"call", "x", "--timeout", "long"},
+                                                    {"call", "x", "neither"},
+                                                    {"call", "x", "{}", "-d", "{}"},
+                                                    {"health", "--live", "--ready"},
+                                                    {"watch", "--from", "3"}}) {
+    EXPECT_EQ(Run(arguments), kExitUsage);
+    EXPECT_NE(err_, "");
+  }
+  EXPECT_EQ(Run({"--help"}), kExitOk);
+  EXPECT_THAT(out_, HasSubstr("8 outcome unknown"));
+  EXPECT_EQ(Run({"version"}), kExitOk);
+}
+
+TEST(ClientStatus, DetailsBecomePayloads) {
+  const absl::Status sent = BackendUnavailable("echo", "w");
+  const absl::Status received = FromGrpcStatus(OnTheWire(sent));
+  EXPECT_EQ(received, sent);
+  EXPECT_EQ(RetryDelayOf(received), absl::Seconds(1));
+}
+
+TEST(ClientStatus, RubbishInTheDetailsLosesNothingElse) {
+  const absl::Status received =
+      FromGrpcStatus(grpc::Status(grpc::StatusCode::NOT_FOUND, "gone", "\xff rubbish"));
+  EXPECT_TRUE(absl::IsNotFound(received));
+  EXPECT_EQ(received.message(), "gone");
+  EXPECT_TRUE(
+      absl::IsUnknown(FromGrpcStatus(grpc::Status(static_cast<grpc::StatusCode>(99), "odd"))));
+}
+
+TEST(ErrorReport, ATextFromAStrangerCannotDriveTheTerminal) {
+  const std::string text = ErrorText(absl::NotFoundError("x\x1b[2J"), "");
+  EXPECT_EQ(text, "error: x\\x1b[2J (NOT_FOUND)\n");
+}
+
+}  // namespace
+}  // namespace toolrack
