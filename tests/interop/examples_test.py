@@ -1,0 +1,88 @@
+"""The examples in Python, Go and TypeScript, worker and caller, each against the real daemon, across languages."""
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import harness
+from toolrack.v1 import tool_service_pb2 as pb
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "client" / "examples"
+NODE = harness.CACHE / "node" / "dist"
+WORKERS = {
+    "python": [sys.executable, EXAMPLES / "python" / "worker.py", "{address}"],
+    "go": [harness.CACHE / "bin" / "go-worker", "{address}"],
+    "typescript": ["node", NODE / "worker.js", "{address}", harness.PROTOS],
+}
+CALLERS = {
+    "python": [sys.executable, EXAMPLES / "python" / "caller.py", "{address}", "{tool}", "{arguments}"],
+    "go": [harness.CACHE / "bin" / "go-caller", "{address}", "{tool}", "{arguments}"],
+    "typescript": ["node", NODE / "caller.js", "{address}", harness.PROTOS, "{tool}", "{arguments}"],
+}
+# A tool of each worker: arguments, what it gives, arguments against the schema.
+TOOLS = {
+    "python": ("py__add", '{"a": 9007199254740993, "b": 18446744073709551615}', '{"sum": 18455751272964292608}',
+               '{"a": 1}'),
+    "go": ("go__multiply", '{"a": 9007199254740993, "b": 3}', '{"product":27021597764222979}', '{"a": 1, "b": "x"}'),
+    "typescript": ("ts__join", '{"words": ["größer", "検索"]}', '{"text":"größer 検索"}', '{"words": "x"}'),
+}
+
+
+def command(template, **values):
+    return [str(part).format(**values) if "{" in str(part) else str(part) for part in template]
+
+
+class Examples(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = harness.Daemon()
+        cls.addClassCleanup(cls.daemon.__exit__, None, None, None)
+        cls.daemon.__enter__()
+        watch = cls.daemon.tools.WatchTools(pb.WatchToolsRequest(namespaces=["py", "go", "ts"]),
+                                            timeout=harness.PATIENCE)
+        for template in WORKERS.values():
+            worker = subprocess.Popen(command(template, address=cls.daemon.worker), stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.DEVNULL)
+            cls.addClassCleanup(worker.wait)
+            cls.addClassCleanup(worker.kill)
+        missing = {tool for tool, *_ in TOOLS.values()}
+        while missing:
+            event = next(watch)
+            missing.discard(event.added.name)
+        watch.cancel()
+
+    def call(self, caller, address, tool, arguments):
+        return subprocess.run(command(CALLERS[caller], address=address, tool=tool, arguments=arguments),
+                              capture_output=True, text=True, timeout=harness.PATIENCE, check=False)
+
+    def test_every_caller_calls_every_worker_on_both_transports(self):
+        for caller in CALLERS:
+            for tool, arguments, expected, _ in TOOLS.values():
+                for address in (self.daemon.agent, self.daemon.tcp):
+                    with self.subTest(caller=caller, tool=tool, address=address):
+                        ran = self.call(caller, address, tool, arguments)
+                        self.assertEqual((ran.returncode, ran.stdout), (0, expected + "\n"), ran.stderr)
+
+    def test_every_caller_shows_why_it_was_refused(self):
+        for caller in CALLERS:
+            for tool, _, _, wrong in TOOLS.values():
+                with self.subTest(caller=caller, tool=tool):
+                    ran = self.call(caller, self.daemon.agent, tool, wrong)
+                    self.assertEqual((ran.returncode, ran.stdout), (2, ""))
+                    self.assertIn("do not fit its schema", ran.stderr)
+                    if caller != "typescript":
+                        self.assertIn("ARGUMENTS_INVALID", ran.stderr)
+
+    def test_the_python_caller_lists_the_tools(self):
+        ran = subprocess.run(command(CALLERS["python"][:3], address=self.daemon.agent), capture_output=True,
+                             text=True, timeout=harness.PATIENCE, check=False)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertLessEqual({tool for tool, *_ in TOOLS.values()}, {line.split()[0] for line in ran.stdout.splitlines()})
+
+    def test_the_python_examples_are_short(self):
+        for name in ("worker.py", "caller.py"):
+            self.assertLess(len((EXAMPLES / "python" / name).read_text().splitlines()), 80, name)
+
+
+if __name__ == "__main__":
+    unittest.main()
