@@ -342,6 +342,18 @@ absl::Status BackendUnavailable(absl::string_view tool, absl::string_view backen
   return status;
 }
 
+absl::Status ToolNotStarted(absl::string_view tool, absl::string_view backend,
+                            absl::string_view why) {
+  absl::Status status =
+      MakeError(StatusCode::kUnavailable, v1::ERROR_REASON_BACKEND_UNAVAILABLE,
+                absl::StrCat("The backend ", S(backend), " did not start ", S(tool), ": ",
+                             why.empty() ? "it gave no reason" : S(why), ". Try again shortly."),
+                {{"tool", std::string(tool)}, {"backend", std::string(backend)}, {"why", S(why)}},
+                Executed::kNo);
+  AttachRetry(status, absl::Seconds(1));
+  return status;
+}
+
 absl::Status OutcomeUnknown(absl::string_view tool, absl::string_view backend) {
   return MakeError(
       StatusCode::kUnknown, v1::ERROR_REASON_OUTCOME_UNKNOWN,

@@ -97,6 +97,9 @@ absl::Status Draining(absl::string_view what);
 
 // Running.
 absl::Status BackendUnavailable(absl::string_view tool, absl::string_view backend);
+// The backend gave the call back unstarted, with its own words.
+absl::Status ToolNotStarted(absl::string_view tool, absl::string_view backend,
+                            absl::string_view why);
 absl::Status OutcomeUnknown(absl::string_view tool, absl::string_view backend);
 absl::Status CallTimeout(absl::string_view tool, absl::Duration timeout, Executed executed);
 // `by`: caller, admin, shutdown.

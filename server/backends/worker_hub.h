@@ -51,7 +51,7 @@ class WorkerHub {
   State& state() { return *state_; }  // for worker_service and worker_stream only
 
  private:
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace toolrack
