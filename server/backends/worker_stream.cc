@@ -1,6 +1,7 @@
 #include "server/backends/worker_stream.h"
 
 #include <grpcpp/impl/codegen/proto_utils.h>
+#include <grpcpp/server_context.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
 #include <memory>
