@@ -58,7 +58,9 @@ WorkerHub::State::State(Parts parts, WorkerHubOptions options)
   session.results.max_json_depth = Or(limits.max_json_depth(), 64u);
   session.sets.max_tools = Or(limits.max_tools_per_worker(), 10000u);
   v1::WorkerLimits& told = session.limits;
-  told.set_max_message_bytes(Or<uint64_t>(limits.max_message_bytes(), 4 << 20));
+  // The worker's socket takes the largest result on top of what any message may have.
+  told.set_max_message_bytes(Or<uint64_t>(limits.max_message_bytes(), 4 << 20) +
+                             session.results.max_bytes);
   told.set_max_tools(static_cast<uint32_t>(session.sets.max_tools));
   told.set_max_schema_bytes(Or<uint64_t>(limits.max_schema_bytes(), 256 << 10));
   told.set_max_description_bytes(Or<uint64_t>(limits.max_description_bytes(), 64 << 10));
