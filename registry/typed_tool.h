@@ -34,6 +34,7 @@
 #include "absl/time/time.h"
 #include "registry/base/executor.h"
 #include "registry/in_process_backend.h"
+#include "registry/outcome.h"
 #include "registry/tool.h"
 #include "registry/typed_fields.h"
 
@@ -214,11 +215,12 @@ struct IsStatusOr<absl::StatusOr<T>> : std::true_type {};
 
 template <typename R>
 absl::StatusOr<v1::ToolResult> Outcome(R result) {
+  // A result at once: a status with the details of another call in it is still the tool's own.
   if constexpr (std::same_as<R, absl::Status>) {
-    if (!result.ok()) return result;
+    if (!result.ok()) return ResultFromStatus(result);
     return v1::ToolResult();
   } else if constexpr (IsStatusOr<R>::value) {
-    if (!result.ok()) return std::move(result).status();
+    if (!result.ok()) return ResultFromStatus(result.status());
     return ResultOf(*std::move(result));
   } else {
     return ResultOf(std::move(result));

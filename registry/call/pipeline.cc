@@ -153,16 +153,27 @@ Task<absl::StatusOr<v1::ToolResult>> CallPipeline::State::Steps(Call& call) {
 
   // 4. Route and execute; again where that is safe.
   absl::StatusOr<v1::ToolResult> outcome = absl::UnknownError("");
+  absl::Status lost;  // an attempt that may have run: no later one can make that undone
   std::vector<const Backend*> tried;
   while (true) {
     fault = Route(call, tried);
-    if (!fault.ok()) co_return call.attempts == 0 ? fault : outcome.status();
+    if (!fault.ok()) {
+      if (call.attempts == 0) outcome = fault;
+      break;
+    }
     outcome = co_await Attempt(call);
     if (outcome.ok() || call.attempts >= options.max_attempts) break;
     if (call.stop.token().stop_requested() || !MayRetry(outcome.status(), tool)) break;
+    if (!SurelyNotExecuted(outcome.status())) lost = outcome.status();
     tried.push_back(call.backend.get());
+    // Asking a full backend again at once would only make it fuller.
+    if (ReasonOf(outcome.status()) == v1::ERROR_REASON_QUEUE_FULL &&
+        !HasFresh(*call.entry, tried)) {
+      break;
+    }
   }
   if (!outcome.ok()) {
+    if (!lost.ok() && SurelyNotExecuted(outcome.status())) co_return lost;
     if (IsBackendFailure(outcome.status())) co_return outcome.status();
     outcome = ResultFromStatus(outcome.status());
   }
@@ -205,7 +216,7 @@ Task<absl::StatusOr<v1::ToolResult>> CallPipeline::State::Attempt(Call& call) {
     co_return Stopped(call);
   }
   ++call.attempts;
-  call.executed = Executed::kMaybe;
+  const Executed before = std::exchange(call.executed, Executed::kMaybe);
   ToolCall tool_call = MakeToolCall(call);
   tool_call.context.remaining = std::min(left, call.caller.deadline);
   auto done = [ended](absl::StatusOr<v1::ToolResult> outcome) { ended.Set(std::move(outcome)); };
@@ -227,10 +238,12 @@ Task<absl::StatusOr<v1::ToolResult>> CallPipeline::State::Attempt(Call& call) {
   std::stop_callback on_stop(ending ? std::stop_token() : call.stop.token().std_token(), stop);
   Ending ending_now = co_await ended;
   if (ending_now.has_value()) {
-    if (ending_now->ok()) co_return *std::move(ending_now);
-    if (SurelyNotExecuted(ending_now->status())) call.executed = Executed::kNo;
-    // A tool that heeds the stop may answer before the stop itself gets here: the same to the
-    // caller.
+    const absl::StatusOr<v1::ToolResult>& outcome = *ending_now;
+    if (outcome.ok() && !outcome->is_error()) co_return *std::move(ending_now);
+    const bool not_run =
+        !outcome.ok() && IsBackendFailure(outcome.status()) && SurelyNotExecuted(outcome.status());
+    if (not_run) call.executed = before;
+    // A tool that heeds the stop may fail before the stop itself gets here: the same to the caller.
     if (call.stop.token().stop_requested()) co_return Stopped(call);
     co_return *std::move(ending_now);
   }

@@ -130,6 +130,12 @@ absl::StatusOr<std::shared_ptr<Backend>> ChooseBackend(const ToolEntry& entry,
                             entry.backends.empty() ? "" : entry.backends.front()->id());
 }
 
+bool HasFresh(const ToolEntry& entry, const std::vector<const Backend*>& tried) {
+  return std::any_of(entry.backends.begin(), entry.backends.end(), [&tried](const auto& backend) {
+    return backend->available() && !Contains(tried, backend.get());
+  });
+}
+
 absl::Duration TimeoutOf(const v1::CallToolRequest& request, const v1::Tool& tool,
                          absl::Duration default_timeout) {
   absl::Duration timeout = absl::InfiniteDuration();
@@ -141,9 +147,18 @@ absl::Duration TimeoutOf(const v1::CallToolRequest& request, const v1::Tool& too
 }
 
 bool MayRetry(const absl::Status& status, const v1::Tool& tool) {
-  if (SurelyNotExecuted(status)) return true;
-  return ReasonOf(status) == v1::ERROR_REASON_OUTCOME_UNKNOWN &&
-         (tool.annotations().idempotent() || tool.annotations().read_only());
+  switch (ReasonOf(status)) {
+    case v1::ERROR_REASON_BACKEND_UNAVAILABLE:
+    case v1::ERROR_REASON_CIRCUIT_OPEN:
+    case v1::ERROR_REASON_DRAINING:
+    case v1::ERROR_REASON_CONCURRENCY:
+    case v1::ERROR_REASON_QUEUE_FULL:
+      return SurelyNotExecuted(status);
+    case v1::ERROR_REASON_OUTCOME_UNKNOWN:
+      return tool.annotations().idempotent() || tool.annotations().read_only();
+    default:
+      return false;
+  }
 }
 
 absl::Duration ToDuration(const google::protobuf::Duration& duration) {

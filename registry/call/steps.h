@@ -44,12 +44,15 @@ size_t InputBytes(const v1::CallToolRequest& request);
 absl::StatusOr<std::shared_ptr<Backend>> ChooseBackend(const ToolEntry& entry,
                                                        const std::vector<const Backend*>& tried);
 
+// Whether a replica that takes calls is not among `tried`.
+bool HasFresh(const ToolEntry& entry, const std::vector<const Backend*>& tried);
+
 // The shorter of what the caller and the tool say; the default when neither does.
 absl::Duration TimeoutOf(const v1::CallToolRequest& request, const v1::Tool& tool,
                          absl::Duration default_timeout);
 
-// Whether a call that ended with `status` may be tried again: it surely did not run, or the tool
-// may run twice.
+// Whether a call that a backend ended with `status` may be tried again: it surely did not run, or
+// the tool may run twice.
 bool MayRetry(const absl::Status& status, const v1::Tool& tool);
 
 absl::Duration ToDuration(const google::protobuf::Duration& duration);
