@@ -7,6 +7,12 @@
 namespace toolrack::bench {
 namespace {
 
+// Never the same twice in a process: publishing what is there already changes nothing.
+std::string NextDescription() {
+  static uint64_t count = 0;
+  return absl::StrCat("Turn ", ++count);
+}
+
 void Lookup(benchmark::State& state) {
   const FilledRegistry& filled = RegistryOf(state.range(0));
   size_t next = 0;
@@ -31,10 +37,9 @@ BENCHMARK(LookupPinned)->Arg(100)->Arg(10000)->Arg(100000);
 // One tool of its own namespace, a new description each time; its schema was seen before.
 void PublishOne(benchmark::State& state) {
   FilledRegistry& filled = RegistryOf(state.range(0));
-  uint64_t count = 0;
   for (auto _ : state) {
     std::vector<v1::Tool> tools{MakeDefinition(0)};
-    tools[0].set_description(absl::StrCat("Turn ", ++count));
+    tools[0].set_description(NextDescription());
     auto report =
         filled.registry->Publish(filled.backend, "one", std::move(tools), v1::PUBLISH_MODE_ATOMIC);
     if (!report.ok() || report->refused) state.SkipWithError("refused");
@@ -65,10 +70,9 @@ void WatchFanOut(benchmark::State& state) {
   for (int64_t i = 0; i < state.range(0); ++i) {
     watches.push_back(filled.registry->Watch(filled.registry->Peek().revision(), 1024, [] {}));
   }
-  uint64_t count = 0;
   for (auto _ : state) {
     std::vector<v1::Tool> tools{MakeDefinition(0)};
-    tools[0].set_description(absl::StrCat("Watched turn ", ++count));
+    tools[0].set_description(NextDescription());
     auto report =
         filled.registry->Publish(filled.backend, "one", std::move(tools), v1::PUBLISH_MODE_ATOMIC);
     if (!report.ok() || report->refused) state.SkipWithError("refused");
