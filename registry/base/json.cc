@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "registry/base/errors.h"
+#include "registry/base/json_reader.h"
 #include "registry/base/utf8.h"
 
 namespace toolrack {
@@ -190,6 +191,14 @@ std::variant<std::monostate, JsonFault> ParseJson(absl::string_view text, const 
   if (text.substr(0, 3) == "\xEF\xBB\xBF")
     return JsonFault{0, "starts with a byte order mark", "", 0, 0};
   Json value;
+  if (ReadGoodJson(text, limits, value)) {
+    out = std::move(value);
+    return std::monostate();
+  }
+  // The slow way says what is wrong, and where. nlohmann takes a NUL for the end of the text.
+  const size_t nul = text.find('\0');
+  if (nul != absl::string_view::npos) return JsonFault{nul, "holds a NUL byte", "", 0, 0};
+  value = nullptr;
   StrictSax sax(limits, value);
   if (Json::sax_parse(text.begin(), text.end(), &sax)) {
     out = std::move(value);
