@@ -9,7 +9,6 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 
 namespace toolrack {
 namespace {
@@ -34,7 +33,8 @@ std::string RandomId() {
 std::string QuickId() {
   static const std::string* prefix = new std::string(RandomId().substr(0, 12));
   static std::atomic<uint64_t> counter{0};
-  return absl::StrFormat("%s%08x", *prefix, counter.fetch_add(1, std::memory_order_relaxed));
+  return absl::StrCat(*prefix,
+                      absl::Hex(counter.fetch_add(1, std::memory_order_relaxed), absl::kZeroPad8));
 }
 
 std::string Sha256Hex(absl::string_view bytes) {
