@@ -1,6 +1,7 @@
 #include "registry/schema/engine.h"
 
 #include <exception>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "registry/base/errors.h"
+#include "registry/schema/evaluated.h"
 
 namespace toolrack {
 namespace {
@@ -108,12 +110,31 @@ class NodeConstraint : public valijson::constraints::PolyConstraint {
     if (pass.visits_left == 0 || pass.stack.spent()) throw TooManySteps();
     --pass.visits_left;
     if (!FitsOwnRules(*node_, value)) return false;
-    if (node_->array && value.is_array()) return ItemsFit(*node_->array, value, pass);
-    if (node_->object && value.is_object()) return MembersFit(*node_->object, value, pass);
+    if (node_->array && value.is_array()) {
+      return ItemsFit(*node_->array, value, pass) &&
+             RestFits(node_->array->unevaluated, value, pass);
+    }
+    if (node_->object && value.is_object()) {
+      return MembersFit(*node_->object, value, pass) &&
+             RestFits(node_->object->unevaluated, value, pass);
+    }
     return true;
   }
 
  private:
+  // What nothing else in the node has evaluated.
+  bool RestFits(const Node* unevaluated, const Json& value, Pass& pass) const {
+    if (unevaluated == nullptr) return true;
+    const auto fits = [&pass](const Node& node, const Json& part) {
+      return Fits(node, part, pass);
+    };
+    for (const size_t i : FindUnevaluated(*node_, value, fits)) {
+      const auto at = std::next(value.begin(), static_cast<std::ptrdiff_t>(i));
+      if (!Fits(*unevaluated, *at, pass)) return false;
+    }
+    return true;
+  }
+
   Constraint* cloneInto(void* memory) const override { return new (memory) NodeConstraint(*this); }
   size_t sizeOf() const override { return sizeof(*this); }
 

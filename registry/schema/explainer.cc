@@ -1,12 +1,14 @@
 #include "registry/schema/explainer.h"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "registry/schema/evaluated.h"
 #include "registry/schema/index.h"
 #include "registry/schema/texts.h"
 
@@ -82,6 +84,8 @@ class Explainer {
     if (node.array && value.is_array()) CheckArray(*node.array, value, out);
     if (node.object && value.is_object()) CheckObject(*node.object, value, out);
     if (node.combination) CheckCombination(*node.combination, value, optional, out);
+    if (node.array && value.is_array()) CheckRest(node, node.array->unevaluated, value, out);
+    if (node.object && value.is_object()) CheckRest(node, node.object->unevaluated, value, out);
   }
 
   bool exhausted() const { return exhausted_; }
@@ -260,6 +264,23 @@ class Explainer {
                                   " is not allowed: ", faults.list[0].text));
     }
     path_ = path;
+  }
+
+  // `unevaluatedProperties` and `unevaluatedItems`.
+  void CheckRest(const Node& node, const Node* unevaluated, const Json& value, Faults& out) {
+    if (unevaluated == nullptr || out.full() || exhausted_) return;
+    const auto fits = [this](const Node& each, const Json& part) { return Fits(each, part); };
+    for (const size_t i : FindUnevaluated(node, value, fits)) {
+      const auto at = std::next(value.begin(), static_cast<std::ptrdiff_t>(i));
+      const std::string step = value.is_object() ? at.key() : absl::StrCat(i);
+      if (!unevaluated->never) {
+        CheckAt(step, *unevaluated, *at, value.is_object(), out);
+      } else if (value.is_object()) {
+        out.Add(path_ + PointerStep(step), absl::StrCat("unknown property ", NameText(step)));
+      } else {
+        out.Add(path_ + PointerStep(step), "no item is allowed here");
+      }
+    }
   }
 
   static std::string UnknownText(const ObjectRules& rules, const std::string& name) {

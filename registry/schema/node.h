@@ -45,6 +45,7 @@ struct ArrayRules {
   const Node* contains = nullptr;
   uint64_t min_contains = 1;
   uint64_t max_contains = UINT64_MAX;
+  bool contains_evaluates = false;  // for unevaluatedItems: from 2020-12 on
   const Node* unevaluated = nullptr;
 };
 

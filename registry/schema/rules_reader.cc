@@ -48,16 +48,15 @@ void RuleReader::Read(const Keyword& keyword, const Json& value, const Json& sch
     return Unsupported(name, absl::StrCat("it does not belong to ", DialectName(dialect_),
                                           ", the dialect of this schema"));
   }
-  if (ReadCore(name, value, schema) || ReadValueRule(name, value) ||
-      ReadNumberRule(name, value, schema) || ReadStringRule(name, value) ||
-      ReadArrayRule(name, value, schema) || ReadObjectRule(name, value) ||
-      ReadCombination(name, value, schema)) {
+  if (ReadCore(name, value) || ReadValueRule(name, value) || ReadNumberRule(name, value, schema) ||
+      ReadStringRule(name, value) || ReadArrayRule(name, value, schema) ||
+      ReadObjectRule(name, value) || ReadCombination(name, value, schema)) {
     return;
   }
   Unsupported(name, "this build does not know it");
 }
 
-bool RuleReader::ReadCore(absl::string_view name, const Json& value, const Json& schema) {
+bool RuleReader::ReadCore(absl::string_view name, const Json& value) {
   if (name == "$defs" || name == "definitions") {
     // The subschemas are read when something refers to them. A fault in one that nothing uses is
     // still a fault: what its author meant cannot be known.
@@ -74,7 +73,6 @@ bool RuleReader::ReadCore(absl::string_view name, const Json& value, const Json&
     if (!value.is_boolean()) Invalid(name, "true or false");
     return true;
   }
-  (void)schema;
   return name[0] == '$' || name == "id";
 }
 
@@ -326,8 +324,8 @@ bool RuleReader::ReadCombination(absl::string_view name, const Json& value, cons
   } else if (name == "not") {
     combination().negated = ReadSchemaAt(name, value);
   } else if (name == "if") {
-    const Node* condition = ReadSchemaAt(name, value);
-    if (schema.contains("then") || schema.contains("else")) combination().condition = condition;
+    // Without `then` and `else` it still counts for unevaluatedProperties.
+    combination().condition = ReadSchemaAt(name, value);
   } else if (name == "then" || name == "else") {
     const Node* branch = ReadSchemaAt(name, value);
     if (!schema.contains("if")) return true;  // without `if` it applies to nothing
@@ -343,12 +341,7 @@ void RuleReader::Finish() {
     node_.array->min_contains = 0;
     node_.array->max_contains = UINT64_MAX;
   }
-  if (node_.array && node_.array->unevaluated != nullptr) {
-    Unsupported("unevaluatedItems", "this build does not evaluate it");
-  }
-  if (node_.object && node_.object->unevaluated != nullptr) {
-    Unsupported("unevaluatedProperties", "this build does not evaluate it");
-  }
+  if (node_.array) node_.array->contains_evaluates = dialect_ == Dialect::k2020_12;
 }
 
 }  // namespace toolrack

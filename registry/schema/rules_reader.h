@@ -34,7 +34,7 @@ class RuleReader {
   void Invalid(absl::string_view keyword, absl::string_view expected);
   void Unsupported(absl::string_view keyword, absl::string_view why);
 
-  bool ReadCore(absl::string_view name, const Json& value, const Json& schema);
+  bool ReadCore(absl::string_view name, const Json& value);
   bool ReadValueRule(absl::string_view name, const Json& value);
   bool ReadNumberRule(absl::string_view name, const Json& value, const Json& schema);
   bool ReadStringRule(absl::string_view name, const Json& value);
