@@ -4,9 +4,12 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "registry/base/json.h"
@@ -30,25 +33,35 @@ spdlog::level::level_enum ToSpd(LogLevel level) {
   return spdlog::level::off;
 }
 
-bool g_json = false;  // set before any thread logs
+std::atomic<bool> g_json{false};
 
 constexpr const char* kTextPattern = "%Y-%m-%dT%H:%M:%S.%e%z %l %v";
 // %v is a JSON string literal in this form: see Log.
 constexpr const char* kJsonPattern =
     R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","message":%v})";
 
+std::shared_ptr<spdlog::logger> MakeStderrLogger() {
+  auto logger = std::make_shared<spdlog::logger>(
+      "toolrack", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  logger->set_pattern(kTextPattern);
+  logger->flush_on(spdlog::level::warn);
+  return logger;
+}
+
+std::atomic<spdlog::logger*> g_logger{nullptr};
+
+void Use(std::shared_ptr<spdlog::logger> logger) {
+  // Another thread may be writing to the old one at this moment, so it stays. Few are ever made.
+  static auto* kept = new std::vector<std::shared_ptr<spdlog::logger>>;
+  kept->push_back(logger);
+  spdlog::set_default_logger(logger);  // for flush_every
+  g_logger.store(logger.get(), std::memory_order_release);
+}
+
 spdlog::logger& Logger() {
   static std::once_flag once;
-  std::call_once(once, [] {
-    if (spdlog::get("toolrack") == nullptr) {
-      auto logger = std::make_shared<spdlog::logger>(
-          "toolrack", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-      logger->set_pattern(kTextPattern);
-      logger->flush_on(spdlog::level::warn);
-      spdlog::set_default_logger(logger);
-    }
-  });
-  return *spdlog::default_logger_raw();
+  std::call_once(once, [] { Use(MakeStderrLogger()); });
+  return *g_logger.load(std::memory_order_acquire);
 }
 
 }  // namespace
@@ -74,7 +87,7 @@ absl::Status StartLog(const LogOptions& options) {
   logger->flush_on(spdlog::level::warn);
   // A full disk must not stop the daemon; spdlog then reports to standard error, at most once a
   // second.
-  spdlog::set_default_logger(std::move(logger));
+  Use(std::move(logger));
   spdlog::flush_every(std::chrono::seconds(1));
   return absl::OkStatus();
 }
@@ -82,6 +95,8 @@ absl::Status StartLog(const LogOptions& options) {
 void StopLog() {
   Logger().flush();
   spdlog::flush_every(std::chrono::seconds(0));
+  g_json = false;
+  Use(MakeStderrLogger());
 }
 
 bool LogEnabled(LogLevel level) { return Logger().should_log(ToSpd(level)); }
