@@ -49,7 +49,7 @@ class ThreadTimers : public Timers {
       dues_.erase(due);
       return true;
     }
-    if (running_ == id && std::this_thread::get_id() != thread_id_) {
+    if (id != 0 && running_ == id && std::this_thread::get_id() != thread_id_) {
       const Waiting waiting{this, id};
       mu_.Await(absl::Condition(
           +[](const Waiting* w) { return w->self->NotRunning(w->id); }, &waiting));

@@ -130,6 +130,7 @@ class Checker {
 
   void CheckAwait(size_t i) {
     const std::string& before = Before(i);
+    if (before == "operator") return;  // an awaitable being declared
     const bool statement = before == ";" || before == "}" || (before == "{" && IsBlock(i - 1));
     if (!statement && before != "=" && before != "co_return") {
       Fault(i, "co_await after `" + before +
@@ -251,6 +252,7 @@ TEST(CoroutineRules, TheCheckerLetsTheGoodFormsPass) {
            "auto f = [](int x) -> Task<int> { int y = x; co_await G(y); co_return y; };",
            "void F() { auto f = [x] { return x; }; if (a[1] && b) { f(); } }",
            "Task<int> F() { auto f = [x](int y) { return x + y; }; co_return f(1); }",
+           "struct T { Awaiter operator co_await() && { return Awaiter(1); } };",
            "// if (co_await x)\nconst char* s = \"co_await (x)\"; /* a ? co_await b : c */",
        }) {
     EXPECT_EQ(FaultsOf(good), std::vector<std::string>()) << good;

@@ -46,7 +46,7 @@ Detached RunInto(Task<T> task, std::function<void(T)> done) {
 
 // The result of a task that ends without waiting for anybody.
 template <typename T>
-T Run(Task<T> task) {
+T Finish(Task<T> task) {
   std::optional<T> out;
   RunInto<T>(std::move(task), [&out](T value) { out.emplace(std::move(value)); });
   EXPECT_TRUE(out.has_value());
@@ -129,15 +129,15 @@ Task<int> NamedClosure(std::function<int(int)> twice) {
 }
 
 TEST_F(TaskTest, TheFormsInUseWorkAndDestroyEverythingOnce) {
-  EXPECT_EQ(Run(AfterEquals()).value(), 3);
-  EXPECT_EQ(Run(AtTheStart()), 5);
-  EXPECT_EQ(Run(AfterCoReturn()).value(), 8);
-  EXPECT_EQ(Run(InLoopsAndBranches()), 0 + 2 + 4 + 6 + 8 + 100 * (2 + 4 + 6 + 8 + 10));
-  EXPECT_EQ(Run(WithMacros(true))->size(), 101u);
-  EXPECT_EQ(Run(WithMacros(false)).status().code(), absl::StatusCode::kAborted);
-  EXPECT_EQ(Run(MoveOnly(std::make_unique<Counted>(4)))->value(), 4);
+  EXPECT_EQ(Finish(AfterEquals()).value(), 3);
+  EXPECT_EQ(Finish(AtTheStart()), 5);
+  EXPECT_EQ(Finish(AfterCoReturn()).value(), 8);
+  EXPECT_EQ(Finish(InLoopsAndBranches()), 0 + 2 + 4 + 6 + 8 + 100 * (2 + 4 + 6 + 8 + 10));
+  EXPECT_EQ(Finish(WithMacros(true))->size(), 101u);
+  EXPECT_EQ(Finish(WithMacros(false)).status().code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(Finish(MoveOnly(std::make_unique<Counted>(4)))->value(), 4);
   const Counted captured(2);
-  EXPECT_EQ(Run(NamedClosure([captured](int x) { return x * captured.value(); })), 42);
+  EXPECT_EQ(Finish(NamedClosure([captured](int x) { return x * captured.value(); })), 42);
 }
 
 TEST_F(TaskTest, ATaskIsLazyAndMayBeDropped) {
@@ -173,7 +173,7 @@ Task<std::string> Catches() {
 }
 
 TEST_F(TaskTest, AnExceptionPassesThroughEveryFrameToTheAwaitThatCatchesIt) {
-  EXPECT_EQ(Run(Catches()), "deep1");
+  EXPECT_EQ(Finish(Catches()), "deep1");
 }
 
 Detached WaitFor(Completion<Counted> completion, std::function<void(int)> done) {

@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "registry/schema/engine.h"
 #include "registry/schema/explainer.h"
@@ -14,172 +15,131 @@
 namespace toolrack {
 namespace {
 
+int Below(int bound) { return *rc::gen::inRange(0, bound); }
+
+const Json& Pick(const Json& list) {
+  return list[static_cast<size_t>(Below(static_cast<int>(list.size())))];
+}
+
 // Few names and few values, so that they meet.
-rc::Gen<std::string> Names() { return rc::gen::element<std::string>("a", "b", "ab", "c"); }
-
-rc::Gen<Json> Values(int depth) {
-  const auto scalars = rc::gen::element<Json>(nullptr, true, false, 0, 1, 1.0, 1.5, -1, 2, 3, 4,
-                                              UINT64_MAX, INT64_MIN, "", "a", "ab", "abc", "é");
-  if (depth == 0) return scalars;
-  return rc::gen::mapcat(rc::gen::inRange(0, 5), [=](int kind) -> rc::Gen<Json> {
-    if (kind == 3) {
-      return rc::gen::map(rc::gen::container<std::vector<Json>>(Values(depth - 1)),
-                          [](std::vector<Json> items) {
-                            items.resize(std::min<size_t>(items.size(), 4));
-                            return Json(std::move(items));
-                          });
-    }
-    if (kind == 4) {
-      return rc::gen::map(
-          rc::gen::container<std::map<std::string, Json>>(Names(), Values(depth - 1)),
-          [](std::map<std::string, Json> members) { return Json(std::move(members)); });
-    }
-    return scalars;
-  });
+std::string Name() {
+  static const Json kNames = {"a", "b", "ab", "c"};
+  return Pick(kNames);
 }
 
-// One keyword with its value. Depth bounds the nesting.
-rc::Gen<std::pair<std::string, Json>> Keywords(int depth);
-
-rc::Gen<Json> Schemas(int depth) {
-  if (depth == 0) {
-    return rc::gen::element<Json>(true, false, Json::object(), Json{{"type", "string"}},
-                                  Json{{"type", "integer"}}, Json{{"const", 1}},
-                                  Json{{"$ref", "#/$defs/a"}});
+Json Value(int depth) {
+  static const Json kScalars = {nullptr, true, false, 0,   1,    1.0,   1.5, -1,         2,
+                                3,       4,    "",    "a", "ab", "abc", "é", UINT64_MAX, INT64_MIN};
+  const int kind = depth == 0 ? 0 : Below(4);
+  if (kind == 2) {
+    Json out = Json::array();
+    for (int n = Below(4); n > 0; --n) out.push_back(Value(depth - 1));
+    return out;
   }
-  return rc::gen::map(
-      rc::gen::container<std::vector<std::pair<std::string, Json>>>(Keywords(depth)),
-      [](std::vector<std::pair<std::string, Json>> keywords) {
-        keywords.resize(std::min<size_t>(keywords.size(), 5));
-        Json schema = Json::object();
-        for (auto& [name, value] : keywords) schema[name] = std::move(value);
-        return schema;
-      });
+  if (kind == 3) {
+    Json out = Json::object();
+    for (int n = Below(4); n > 0; --n) out[Name()] = Value(depth - 1);
+    return out;
+  }
+  return Pick(kScalars);
 }
 
-rc::Gen<Json> Some(rc::Gen<Json> each) {
-  return rc::gen::map(rc::gen::pair(each, each), [](std::pair<Json, Json> two) {
-    return Json::array({two.first, two.second});
-  });
+Json Schema(int depth);
+
+Json Named(int depth) {
+  Json out = Json::object();
+  for (int n = 1 + Below(2); n > 0; --n) out[Name()] = Schema(depth);
+  return out;
 }
 
-rc::Gen<Json> Named(rc::Gen<Json> each) {
-  return rc::gen::map(rc::gen::tuple(Names(), each, Names(), each),
-                      [](std::tuple<std::string, Json, std::string, Json> two) {
-                        Json out = Json::object();
-                        out[std::get<0>(two)] = std::get<1>(two);
-                        out[std::get<2>(two)] = std::get<3>(two);
-                        return out;
-                      });
+Json Branches(int depth) {
+  Json out = Json::array();
+  for (int n = 1 + Below(3); n > 0; --n) out.push_back(Schema(depth));
+  return out;
 }
 
-rc::Gen<std::pair<std::string, Json>> Keywords(int depth) {
-  using rc::gen::element;
-  const auto with = [](const char* name, rc::Gen<Json> value) {
-    return rc::gen::pair(rc::gen::just(std::string(name)), std::move(value));
-  };
-  const auto count = element<Json>(0, 1, 2, 3);
-  const auto number = element<Json>(0, 1, 1.5, -1, 3, UINT64_MAX);
-  const auto sub = [depth] { return Schemas(depth - 1); };
-  return rc::gen::mapcat(
-      rc::gen::inRange(0, 37), [=](int which) -> rc::Gen<std::pair<std::string, Json>> {
-        switch (which) {
-          case 0:
-            return with("type", element<Json>("string", "integer", "number", "object", "array",
-                                              "null", "boolean", Json::array({"string", "null"}),
-                                              Json::array({"object", "array"})));
-          case 1:
-            return with("enum", Some(Values(1)));
-          case 2:
-            return with("const", Values(1));
-          case 3:
-            return with("minimum", number);
-          case 4:
-            return with("maximum", number);
-          case 5:
-            return with("exclusiveMinimum", number);
-          case 6:
-            return with("exclusiveMaximum", number);
-          case 7:
-            return with("multipleOf", element<Json>(1, 0.5, 2, 3));
-          case 8:
-            return with("minLength", count);
-          case 9:
-            return with("maxLength", count);
-          case 10:
-            return with("pattern", element<Json>("a", "^a", "b$", "^.$", "x"));
-          case 11:
-            return with("minItems", count);
-          case 12:
-            return with("maxItems", count);
-          case 13:
-            return with("uniqueItems", element<Json>(true, false));
-          case 14:
-            return with("items", sub());
-          case 15:
-            return with("prefixItems", Some(sub()));
-          case 16:
-            return with("contains", sub());
-          case 17:
-            return with("minContains", count);
-          case 18:
-            return with("maxContains", count);
-          case 19:
-            return with("minProperties", count);
-          case 20:
-            return with("maxProperties", count);
-          case 21:
-            return with("required",
-                        Some(rc::gen::map(Names(), [](std::string name) { return Json(name); })));
-          case 22:
-            return with("properties", Named(sub()));
-          case 23:
-            return with("patternProperties", Named(sub()));
-          case 24:
-            return with("additionalProperties", sub());
-          case 25:
-            return with("propertyNames", sub());
-          case 26:
-            return with("dependentRequired", Named(element<Json>(Json::array(), Json::array({"a"}),
-                                                                 Json::array({"b", "c"}))));
-          case 27:
-            return with("dependentSchemas", Named(sub()));
-          case 28:
-            return with("allOf", Some(sub()));
-          case 29:
-            return with("anyOf", Some(sub()));
-          case 30:
-            return with("oneOf", Some(sub()));
-          case 31:
-            return with("not", sub());
-          case 32:
-            return with("if", sub());
-          case 33:
-            return with("then", sub());
-          case 34:
-            return with("else", sub());
-          case 35:
-            return with("unevaluatedProperties", sub());
-          default:
-            return with("unevaluatedItems", sub());
-        }
-      });
+void AddKeyword(Json& schema, int depth) {
+  static const Json kTypes = {"string", "integer", "number",           "object",           "array",
+                              "null",   "boolean", {"string", "null"}, {"object", "array"}};
+  static const Json kCounts = {0, 1, 2, 3};
+  static const Json kNumbers = {0, 1, 1.5, -1, 3, UINT64_MAX};
+  static const Json kDivisors = {1, 0.5, 2, 3};
+  static const Json kPatterns = {"a", "^a", "b$", "^.$", "x"};
+  static const Json kPlain = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"};
+  static const Json kCounted = {"minLength",   "maxLength",   "minItems",      "maxItems",
+                                "minContains", "maxContains", "minProperties", "maxProperties"};
+  static const Json kSubschema = {
+      "items", "contains", "additionalProperties",  "propertyNames",   "not", "if",
+      "then",  "else",     "unevaluatedProperties", "unevaluatedItems"};
+  static const Json kMaps = {"properties", "patternProperties", "dependentSchemas"};
+  static const Json kLists = {"allOf", "anyOf", "oneOf", "prefixItems"};
+  const int depth_below = depth - 1;
+  switch (Below(depth > 0 ? 15 : 9)) {
+    case 0:
+      schema["type"] = Pick(kTypes);
+      return;
+    case 1:
+      schema["enum"] = Json::array({Value(1), Value(1), Value(0)});
+      return;
+    case 2:
+      schema["const"] = Value(1);
+      return;
+    case 3:
+      schema[std::string(Pick(kPlain))] = Pick(kNumbers);
+      return;
+    case 4:
+      schema[std::string(Pick(kCounted))] = Pick(kCounts);
+      return;
+    case 5:
+      schema["multipleOf"] = Pick(kDivisors);
+      return;
+    case 6:
+      schema["pattern"] = Pick(kPatterns);
+      return;
+    case 7:
+      schema["required"] = Json::array({Name()});
+      schema["dependentRequired"] = Json{{Name(), Json::array({Name()})}};
+      return;
+    case 8:
+      schema["uniqueItems"] = true;
+      return;
+    case 9:
+      schema["$ref"] = "#/$defs/a";
+      return;
+    case 10:
+    case 11:
+      schema[std::string(Pick(kSubschema))] = Schema(depth_below);
+      return;
+    case 12:
+      schema[std::string(Pick(kMaps))] = Named(depth_below);
+      return;
+    default:
+      schema[std::string(Pick(kLists))] = Branches(depth_below);
+  }
+}
+
+Json Schema(int depth) {
+  if (Below(8) == 0) return Below(3) != 0;
+  Json out = Json::object();
+  for (int n = Below(5); n > 0; --n) AddKeyword(out, depth);
+  return out;
 }
 
 RC_GTEST_PROP(SchemaProperty, EngineAndExplainerAgree, ()) {
-  Json schema = *Schemas(3);
-  if (!schema.is_object()) schema = Json{{"allOf", Json::array({schema})}};
-  schema["$defs"] = Json{
-      {"a", *rc::gen::element<Json>(true, Json{{"type", "string"}}, Json{{"maxProperties", 1}})}};
+  static const Json kDefinitions = {
+      true, {{"type", "string"}}, {{"maxProperties", 1}}, {{"items", {{"$ref", "#"}}}}};
+  Json schema = {{"allOf", Json::array({Schema(3), Schema(2)})},
+                 {"$defs", {{"a", Pick(kDefinitions)}}}};
   const std::string text = DumpJson(schema);
   const ReadOutcome read = ReadSchema(text, SchemaLimits(), false);
-  if (read.nodes == nullptr) RC_DISCARD("refused");
+  RC_ASSERT(read.nodes != nullptr);
   const auto engine = Engine::Create(*read.nodes, 100000);
   RC_ASSERT(engine.ok());
-  for (int i = 0; i < 8; ++i) {
-    const Json value = *Values(3);
+  for (int i = 0; i < 10; ++i) {
+    const Json value = Value(3);
     const Verdict verdict = (*engine)->Validate(value);
     if (verdict == Verdict::kTooManySteps) continue;
+    RC_TAG(verdict == Verdict::kFits);
     const auto faults = ExplainFaults(*read.nodes, value, 16, 100000);
     if (faults.empty() != (verdict == Verdict::kFits)) {
       RC_LOG() << text << "\n"

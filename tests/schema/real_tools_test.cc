@@ -34,8 +34,11 @@ TEST(RealTools, CompileOrAreRefusedForKnownReasons) {
   }
   EXPECT_EQ(tools.size(), 3295u);
   EXPECT_EQ(outputs, 255u);
-  // The nine are one server's, which says nothing but `$schema`.
+  // A look-ahead, a relic of draft-04, and nine of one server, which says nothing but `$schema`.
   const std::set<std::string> expected = {
+      "getWorkspace inputSchema unsupported_pattern /properties/include/pattern",
+      "read_pdf inputSchema invalid_keyword"
+      " /properties/sources/items/properties/pages/anyOf/0/items/exclusiveMinimum",
       "create_branch inputSchema root_not_object ",
       "create_issue inputSchema root_not_object ",
       "create_merge_request inputSchema root_not_object ",
@@ -55,13 +58,14 @@ TEST(RealTools, VerdictAndExplanationNeverDisagree) {
   size_t fitting = 0, not_fitting = 0;
   unsigned seed = 0;
   for (const Json& tool : tools) {
+    if (++seed % 3 != 0) continue;
     const Json& document = tool["inputSchema"];
     const ReadOutcome read = ReadSchema(document.dump(), SchemaLimits(), true);
     if (read.nodes == nullptr) continue;
     const auto engine = Engine::Create(*read.nodes, 100000);
     ASSERT_TRUE(engine.ok());
-    InstanceMaker maker(document, ++seed);
-    for (int i = 0; i < 12; ++i) {
+    InstanceMaker maker(document, seed);
+    for (int i = 0; i < 10; ++i) {
       const Json value = maker.Make();
       const bool fits = (*engine)->Validate(value) == Verdict::kFits;
       const auto faults = ExplainFaults(*read.nodes, value, 16, 100000);
@@ -71,8 +75,8 @@ TEST(RealTools, VerdictAndExplanationNeverDisagree) {
     }
   }
   // The values are worth something only when both verdicts are common.
-  EXPECT_GT(fitting, 4000u);
-  EXPECT_GT(not_fitting, 4000u);
+  EXPECT_GT(fitting, 2000u);
+  EXPECT_GT(not_fitting, 2000u);
 }
 
 }  // namespace
