@@ -25,9 +25,12 @@ void Check(absl::string_view text) {
     FUZZ_CHECK(!fault->message.empty());
     FUZZ_CHECK(IsUtf8(fault->message));
     FUZZ_CHECK(fault->offset <= text.size());
+    FUZZ_CHECK(fault->message != "not JSON");  // the fast reader alone found something
   } else {
     FUZZ_CHECK(IsUtf8(text));
     FUZZ_CHECK(!value.is_structured() || DepthOf(value) <= limits.max_depth);
+    // The same value, to the last bit, as another parser reads.
+    FUZZ_CHECK(Json::parse(text.begin(), text.end()).dump() == value.dump());
     Json again;
     FUZZ_CHECK(std::holds_alternative<std::monostate>(
         ParseJson(DumpJson(value), {1 << 20, 16, 1000}, again)));
