@@ -6,10 +6,23 @@
 #include <grpcpp/impl/codegen/service_type.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "server/backends/worker_hub.h"
+#include "server/services/core.h"
 
 namespace toolrack {
+
+// toolrack.v1.ToolService. The core outlives the service, here and below.
+std::unique_ptr<grpc::Service> MakeToolService(const Core* core);
+
+// toolrack.v1.AdminService.
+std::unique_ptr<grpc::Service> MakeAdminService(const Core* core);
+
+// grpc.reflection.v1.ServerReflection over the descriptors of this process. Lists `services`.
+std::unique_ptr<grpc::Service> MakeReflectionService(std::vector<std::string> services,
+                                                     Executor* executor);
 
 // toolrack.v1.WorkerService. The hub outlives the service.
 std::unique_ptr<grpc::Service> MakeWorkerService(WorkerHub* hub);

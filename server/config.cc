@@ -1,0 +1,212 @@
+#include "server/config.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+#include "registry/base/errors.h"
+#include "server/config_fields.h"
+#include "server/rpc/address.h"
+
+namespace toolrack {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+constexpr size_t kMaxConfigBytes = 1 << 20;
+
+// A single value as a file would have it; empty: not set.
+std::string TextOf(const Message& message, const FieldDescriptor& field, int index) {
+  const auto* reflection = message.GetReflection();
+  if (IsDuration(field)) {
+    if (!reflection->HasField(message, &field)) return "";
+    return absl::FormatDuration(FromProto(static_cast<const google::protobuf::Duration&>(
+        reflection->GetMessage(message, &field))));
+  }
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_STRING:
+      return index < 0 ? reflection->GetString(message, &field)
+                       : reflection->GetRepeatedString(message, &field, index);
+    case FieldDescriptor::CPPTYPE_UINT32: {
+      const uint32_t value = reflection->GetUInt32(message, &field);
+      return value == 0 ? "" : absl::StrCat(value);
+    }
+    case FieldDescriptor::CPPTYPE_UINT64: {
+      const uint64_t value = reflection->GetUInt64(message, &field);
+      return value == 0 ? "" : absl::StrCat(value);
+    }
+    default:
+      return "";  // every bool and every enum value of a message is legal
+  }
+}
+
+void CheckMessage(const Message& message, const std::string& path, const std::string& row_path,
+                  std::vector<ConfigMistake>& mistakes) {
+  const auto* descriptor = message.GetDescriptor();
+  for (int i = 0; i < descriptor->field_count(); ++i) {
+    const FieldDescriptor& field = *descriptor->field(i);
+    const auto* reflection = message.GetReflection();
+    const int size = field.is_repeated() ? reflection->FieldSize(message, &field) : 1;
+    for (int at = 0; at < size; ++at) {
+      std::string here = path.empty() ? field.name() : absl::StrCat(path, ".", field.name());
+      const std::string row = row_path.empty() ? field.name()
+                                               : absl::StrCat(row_path, ".", field.name());
+      if (field.is_repeated()) absl::StrAppend(&here, "[", at, "]");
+      if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !IsDuration(field)) {
+        CheckMessage(field.is_repeated() ? reflection->GetRepeatedMessage(message, &field, at)
+                                         : reflection->GetMessage(message, &field),
+                     here, row, mistakes);
+        continue;
+      }
+      const std::string text = TextOf(message, field, field.is_repeated() ? at : -1);
+      if (text.empty()) continue;
+      std::unique_ptr<Message> scratch(message.New());
+      const std::string wrong = SetConfigValue(*scratch, field, row, text, true);
+      if (!wrong.empty()) mistakes.push_back({0, 0, here, wrong});
+    }
+  }
+}
+
+void ApplyDefaults(Message& message, const std::string& path) {
+  const auto* descriptor = message.GetDescriptor();
+  for (int i = 0; i < descriptor->field_count(); ++i) {
+    const FieldDescriptor& field = *descriptor->field(i);
+    if (field.is_repeated()) continue;
+    const std::string here = path.empty() ? field.name() : absl::StrCat(path, ".", field.name());
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !IsDuration(field)) {
+      ApplyDefaults(*message.GetReflection()->MutableMessage(&message, &field), here);
+      continue;
+    }
+    const ConfigField* row = FindConfigField(here);
+    if (row == nullptr || *row->fallback == '\0') continue;
+    // Without presence HasField means: not zero.
+    if (message.GetReflection()->HasField(message, &field)) continue;
+    SetConfigValue(message, field, here, row->fallback, false);
+  }
+}
+
+std::string DefaultRuntimeDir() {
+  const char* xdg = std::getenv("XDG_RUNTIME_DIR");
+  if (xdg != nullptr && *xdg == '/') return absl::StrCat(xdg, "/toolrack");
+  return "/run/toolrack";
+}
+
+}  // namespace
+
+absl::Duration FromProto(const google::protobuf::Duration& duration) {
+  return absl::Seconds(duration.seconds()) + absl::Nanoseconds(duration.nanos());
+}
+
+absl::StatusOr<uint64_t> ParseSize(absl::string_view text) {
+  size_t digits = 0;
+  while (digits < text.size() && absl::ascii_isdigit(text[digits])) ++digits;
+  uint64_t value = 0;
+  const absl::string_view unit = text.substr(digits);
+  int shift = -1;
+  if (unit.empty() || unit == "B") shift = 0;
+  if (unit == "KiB") shift = 10;
+  if (unit == "MiB") shift = 20;
+  if (unit == "GiB") shift = 30;
+  if (digits == 0 || shift < 0 || !absl::SimpleAtoi(text.substr(0, digits), &value) ||
+      value > (UINT64_MAX >> shift)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("must be a size like 4096, 64KiB, 4MiB or 1GiB; got ",
+                     text.empty() ? "nothing" : ForMessage(text, 60)));
+  }
+  return value << shift;
+}
+
+std::string FormatMistakes(absl::string_view file, const std::vector<ConfigMistake>& mistakes) {
+  return absl::StrJoin(mistakes, "\n", [file](std::string* out, const ConfigMistake& mistake) {
+    absl::StrAppend(out, file);
+    if (mistake.line > 0) absl::StrAppend(out, ":", mistake.line, ":", mistake.column);
+    absl::StrAppend(out, ": ");
+    if (!mistake.path.empty()) absl::StrAppend(out, mistake.path, ": ");
+    absl::StrAppend(out, mistake.message);
+  });
+}
+
+std::vector<ConfigMistake> CheckConfig(const v1::Config& config) {
+  std::vector<ConfigMistake> mistakes;
+  CheckMessage(config, "", "", mistakes);
+  for (int i = 0; i < config.listen().tcp_size(); ++i) {
+    const absl::StatusOr<TcpAddress> address = ParseTcpAddress(config.listen().tcp(i));
+    if (address.ok() && !address->loopback && !config.listen().insecure_remote()) {
+      mistakes.push_back({0, 0, absl::StrCat("listen.tcp[", i, "]"),
+                          absl::StrCat(config.listen().tcp(i),
+                                       " is not a loopback address: anybody who can reach it could "
+                                       "call tools, without encryption. Listen on 127.0.0.1, or set "
+                                       "listen.insecure_remote (--insecure-remote)")});
+    }
+  }
+  for (int i = 0; i < config.tools_size(); ++i) {
+    if (config.tools(i).name().empty()) {
+      mistakes.push_back({0, 0, absl::StrCat("tools[", i, "]"),
+                          "needs `name`: a canonical tool name, `*` stands for any characters"});
+    }
+  }
+  const v1::Config whole = WithDefaults(config);
+  if (whole.limits().max_arguments_bytes() > whole.limits().max_message_bytes()) {
+    mistakes.push_back({0, 0, "limits.max_arguments_bytes",
+                        absl::StrCat("must not be over limits.max_message_bytes (",
+                                     whole.limits().max_message_bytes(), "); got ",
+                                     whole.limits().max_arguments_bytes())});
+  }
+  return mistakes;
+}
+
+v1::Config WithDefaults(v1::Config config) {
+  ApplyDefaults(config, "");
+  if (config.listen().runtime_dir().empty()) {
+    config.mutable_listen()->set_runtime_dir(DefaultRuntimeDir());
+  }
+  return config;
+}
+
+absl::StatusOr<v1::Config> LoadConfigFile(const std::string& file) {
+  struct stat info;
+  if (::stat(file.c_str(), &info) != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(file, ": cannot be read: ", strerror(errno)));
+  }
+  if (!S_ISREG(info.st_mode)) {
+    return absl::InvalidArgumentError(absl::StrCat(file, ": is not a file"));
+  }
+  if (info.st_uid != 0 && info.st_uid != ::geteuid()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ": belongs to uid ", info.st_uid,
+                     ": it must belong to root or to the daemon's own user (uid ", ::geteuid(),
+                     ")"));
+  }
+  if ((info.st_mode & S_IWOTH) != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ": everybody may write it; take that away with chmod o-w"));
+  }
+  if (static_cast<uint64_t>(info.st_size) > kMaxConfigBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(file, ": is larger than 1 MiB"));
+  }
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in) return absl::InvalidArgumentError(absl::StrCat(file, ": cannot be read"));
+  std::vector<ConfigMistake> mistakes;
+  v1::Config config = ReadConfig(text.str(), mistakes);
+  if (!mistakes.empty()) return absl::InvalidArgumentError(FormatMistakes(file, mistakes));
+  return config;
+}
+
+}  // namespace toolrack

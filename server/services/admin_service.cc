@@ -1,0 +1,227 @@
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "registry/base/errors.h"
+#include "registry/name.h"
+#include "server/config.h"
+#include "server/rpc/unary.h"
+#include "server/services/core.h"
+#include "server/services/services.h"
+#include "toolrack/v1/admin_service.grpc.pb.h"
+
+namespace toolrack {
+namespace {
+
+constexpr int kDefaultPage = 100;
+constexpr int kMaxPage = 1000;
+constexpr absl::Duration kMaxGrace = absl::Hours(24);
+
+// A page token is the key of the last item of the page before, so that a list that changes between
+// pages neither repeats nor skips what stayed.
+std::string ToToken(const std::string& key) { return absl::WebSafeBase64Escape(key); }
+
+absl::StatusOr<std::string> FromToken(const std::string& token) {
+  std::string key;
+  if (!token.empty() && !absl::WebSafeBase64Unescape(token, &key)) {
+    return RequestInvalid("page_token", token, "the next_page_token of the page before");
+  }
+  return key;
+}
+
+// The items whose key is over `after`, at most a page of them. `items` are sorted by key.
+template <typename Item, typename KeyOf, typename Add>
+absl::StatusOr<std::string> Page(std::vector<Item>& items, int32_t page_size,
+                                 const std::string& page_token, KeyOf key_of, Add add) {
+  if (page_size < 0) {
+    return RequestInvalid("page_size", absl::StrCat(page_size), "0 to 1000");
+  }
+  absl::StatusOr<std::string> after = FromToken(page_token);
+  if (!after.ok()) return after.status();
+  const int size = page_size == 0 ? kDefaultPage : std::min(page_size, kMaxPage);
+  int count = 0;
+  std::string last;
+  for (Item& item : items) {
+    std::string key = key_of(item);
+    if (!page_token.empty() && key <= *after) continue;
+    if (count == size) return ToToken(last);
+    ++count;
+    last = std::move(key);
+    add(std::move(item));
+  }
+  return std::string();
+}
+
+std::string CallKey(const v1::CallInfo& call) {
+  // Sorts like the time as long as all digits are there.
+  return absl::StrCat(absl::Dec(call.start_time().seconds(), absl::kZeroPad12),
+                      absl::Dec(call.start_time().nanos(), absl::kZeroPad9), "/", call.call_id());
+}
+
+class AdminService final : public v1::AdminService::CallbackService {
+ public:
+  explicit AdminService(const Core* core)
+      : core_(*core),
+        max_pending_(core->config.limits().max_pending_requests()),
+        status_(core->methods->Get("AdminService/GetStatus")),
+        list_workers_(core->methods->Get("AdminService/ListWorkers")),
+        list_calls_(core->methods->Get("AdminService/ListCalls")),
+        cancel_(core->methods->Get("AdminService/CancelCall")),
+        enable_(core->methods->Get("AdminService/SetToolEnabled")),
+        drain_(core->methods->Get("AdminService/Drain")) {}
+
+  grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext* context,
+                                      const v1::GetStatusRequest*,
+                                      v1::GetStatusResponse* response) override {
+    return AnswerOn(core_.executor, max_pending_, context, response, status_, [this] {
+      return absl::StatusOr<v1::GetStatusResponse>(core_.control->Status());
+    });
+  }
+
+  grpc::ServerUnaryReactor* ListWorkers(grpc::CallbackServerContext* context,
+                                        const v1::ListWorkersRequest* request,
+                                        v1::ListWorkersResponse* response) override {
+    return AnswerOn(core_.executor, max_pending_, context, response, list_workers_,
+                    [this, request] { return WorkersPage(*request); });
+  }
+
+  grpc::ServerUnaryReactor* ListCalls(grpc::CallbackServerContext* context,
+                                      const v1::ListCallsRequest* request,
+                                      v1::ListCallsResponse* response) override {
+    return AnswerOn(core_.executor, max_pending_, context, response, list_calls_,
+                    [this, request] { return CallsPage(*request); });
+  }
+
+  // Ending a call answers its caller, which may be much work when an id names many calls.
+  grpc::ServerUnaryReactor* CancelCall(grpc::CallbackServerContext* context,
+                                       const v1::CancelCallRequest* request,
+                                       v1::CancelCallResponse* response) override {
+    return AnswerOn(core_.executor, max_pending_, context, response, cancel_,
+                    [this, request]() -> absl::StatusOr<v1::CancelCallResponse> {
+                      if (request->call_id().empty()) {
+                        return RequestInvalid("call_id", "", "the id of a running call");
+                      }
+                      v1::CancelCallResponse out;
+                      out.set_cancelled(core_.pipeline->CancelCall(request->call_id()));
+                      if (out.cancelled() == 0) return CallNotFound(request->call_id());
+                      return out;
+                    });
+  }
+
+  grpc::ServerUnaryReactor* SetToolEnabled(grpc::CallbackServerContext* context,
+                                           const v1::SetToolEnabledRequest* request,
+                                           v1::SetToolEnabledResponse* response) override {
+    return AnswerOn(core_.executor, max_pending_, context, response, enable_,
+                    [this, request] { return Switch(*request); });
+  }
+
+  grpc::ServerUnaryReactor* Drain(grpc::CallbackServerContext* context,
+                                  const v1::DrainRequest* request,
+                                  v1::DrainResponse* response) override {
+    return AnswerOn(core_.executor, max_pending_, context, response, drain_,
+                    [this, request] { return BeginDrain(*request); });
+  }
+
+ private:
+  absl::StatusOr<v1::ListWorkersResponse> WorkersPage(const v1::ListWorkersRequest& request) {
+    v1::ListWorkersResponse out;
+    const auto key_of = [](const v1::WorkerInfo& worker) {
+      return absl::StrCat(worker.worker_name(), absl::string_view("\0", 1), worker.worker_id());
+    };
+    std::vector<v1::WorkerInfo> workers = core_.workers->List();
+    std::sort(workers.begin(), workers.end(),
+              [&key_of](const v1::WorkerInfo& a, const v1::WorkerInfo& b) {
+                return key_of(a) < key_of(b);
+              });
+    absl::StatusOr<std::string> next =
+        Page(workers, request.page_size(), request.page_token(), key_of,
+             [&out](v1::WorkerInfo worker) { *out.add_workers() = std::move(worker); });
+    if (!next.ok()) return next.status();
+    out.set_next_page_token(*std::move(next));
+    return out;
+  }
+
+  absl::StatusOr<v1::ListCallsResponse> CallsPage(const v1::ListCallsRequest& request) {
+    v1::ListCallsResponse out;
+    std::vector<v1::CallInfo> calls = core_.pipeline->RunningCalls();
+    std::sort(calls.begin(), calls.end(), [](const v1::CallInfo& a, const v1::CallInfo& b) {
+      return CallKey(a) < CallKey(b);
+    });
+    absl::StatusOr<std::string> next =
+        Page(calls, request.page_size(), request.page_token(), CallKey,
+             [&out](v1::CallInfo call) { *out.add_calls() = std::move(call); });
+    if (!next.ok()) return next.status();
+    out.set_next_page_token(*std::move(next));
+    // With the first page only: they are the same on each.
+    if (request.page_token().empty()) {
+      for (v1::Refusal& refusal : core_.pipeline->LastRefusals()) {
+        *out.add_refusals() = std::move(refusal);
+      }
+    }
+    return out;
+  }
+
+  absl::StatusOr<v1::SetToolEnabledResponse> Switch(const v1::SetToolEnabledRequest& request) {
+    std::vector<ToolEntryPtr> changed;
+    if (request.selector_case() == v1::SetToolEnabledRequest::kName) {
+      absl::StatusOr<std::vector<ToolEntryPtr>> one =
+          core_.registry->SetToolEnabled(request.name(), request.enabled());
+      if (!one.ok()) return one.status();
+      changed = *std::move(one);
+    } else if (request.selector_case() == v1::SetToolEnabledRequest::kCategory) {
+      if (absl::Status status = CheckCategory(request.category()); !status.ok()) return status;
+      changed = core_.registry->SetCategoryEnabled(request.category(), request.enabled());
+    } else {
+      return RequestInvalid("selector", "", "`name` or `category`");
+    }
+    std::sort(changed.begin(), changed.end(), [](const ToolEntryPtr& a, const ToolEntryPtr& b) {
+      return a->name() < b->name();
+    });
+    v1::SetToolEnabledResponse out;
+    for (const ToolEntryPtr& entry : changed) {
+      *out.add_tools() = entry->ToProto(v1::TOOL_VIEW_BASIC);
+    }
+    out.set_revision(core_.registry->snapshot()->revision());
+    return out;
+  }
+
+  absl::StatusOr<v1::DrainResponse> BeginDrain(const v1::DrainRequest& request) {
+    absl::Duration grace = FromProto(core_.config.drain_grace());
+    if (request.has_grace()) {
+      grace = FromProto(request.grace());
+      if (grace < absl::ZeroDuration() || grace > kMaxGrace) {
+        return RequestInvalid("grace", absl::FormatDuration(grace), "0 to 24h");
+      }
+    }
+    if (request.worker_name().empty()) {
+      core_.control->BeginDrain(grace);
+    } else if (absl::Status status = core_.workers->DrainWorker(request.worker_name(), grace);
+               !status.ok()) {
+      return status;
+    }
+    v1::DrainResponse out;
+    out.set_calls_in_flight(core_.pipeline->calls_in_flight());
+    return out;
+  }
+
+  const Core& core_;
+  const uint64_t max_pending_;
+  MethodStats* const status_;
+  MethodStats* const list_workers_;
+  MethodStats* const list_calls_;
+  MethodStats* const cancel_;
+  MethodStats* const enable_;
+  MethodStats* const drain_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeAdminService(const Core* core) {
+  return std::make_unique<AdminService>(core);
+}
+
+}  // namespace toolrack

@@ -1,0 +1,163 @@
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "registry/base/errors.h"
+#include "server/config.h"
+#include "server/rpc/peer.h"
+#include "server/rpc/unary.h"
+#include "server/services/call_stream.h"
+#include "server/services/core.h"
+#include "server/services/services.h"
+#include "server/services/watch_stream.h"
+#include "toolrack/v1/tool_service.grpc.pb.h"
+
+namespace toolrack {
+namespace {
+
+// Takes what a request holds: gRPC owns it, made it for this one call, and does not look at it
+// again; only the generated signature says const.
+template <typename Request>
+Request TakeRequest(const Request* request) {
+  return std::move(*const_cast<Request*>(request));
+}
+
+// The three requests that carry a call have the same fields by the same numbers.
+template <typename Request>
+v1::CallToolRequest ToCall(const Request& request) {
+  v1::CallToolRequest call;
+  call.ParseFromString(request.SerializeAsString());
+  return call;
+}
+
+Caller CallerOf(const grpc::CallbackServerContext& context) {
+  Caller caller;
+  caller.principal = PrincipalOf(context);
+  caller.traceparent = TraceparentOf(context);
+  const std::chrono::system_clock::time_point deadline = context.deadline();
+  if (deadline != std::chrono::system_clock::time_point::max()) {
+    caller.deadline =
+        absl::FromChrono(deadline) - absl::FromChrono(std::chrono::system_clock::now());
+  }
+  return caller;
+}
+
+class ToolService final : public v1::ToolService::CallbackService {
+ public:
+  explicit ToolService(const Core* core)
+      : core_(*core),
+        max_pending_(core->config.limits().max_pending_requests()),
+        list_(core->methods->Get("ToolService/ListTools")),
+        describe_(core->methods->Get("ToolService/DescribeTool")),
+        search_(core->methods->Get("ToolService/SearchTools")),
+        call_(core->methods->Get("ToolService/CallTool")),
+        call_stream_(core->methods->Get("ToolService/CallToolStream")),
+        explain_(core->methods->Get("ToolService/ExplainCall")),
+        watch_(core->methods->Get("ToolService/WatchTools")),
+        read_(core->methods->Get("ToolService/ReadResult")) {}
+
+  grpc::ServerUnaryReactor* ListTools(grpc::CallbackServerContext* context,
+                                      const v1::ListToolsRequest* request,
+                                      v1::ListToolsResponse* response) override {
+    return AnswerOn(core_.executor, max_pending_, context, response, list_,
+                    [this, request] { return toolrack::ListTools(*core_.registry, *request); });
+  }
+
+  grpc::ServerUnaryReactor* DescribeTool(grpc::CallbackServerContext* context,
+                                         const v1::DescribeToolRequest* request,
+                                         v1::Tool* response) override {
+    // What is there is given at once; looking for near names takes long.
+    if (const ToolEntry* entry = core_.registry->Peek().Find(request->name())) {
+      return AnswerHere(context, response, describe_, [entry]() -> absl::StatusOr<v1::Tool> {
+        return entry->ToProto(v1::TOOL_VIEW_FULL);
+      });
+    }
+    return AnswerOn(core_.executor, max_pending_, context, response, describe_,
+                    [this, request]() -> absl::StatusOr<v1::Tool> {
+                      if (request->name().empty()) {
+                        return RequestInvalid("name", "", "the canonical name of a tool");
+                      }
+                      return ToolNotFound(request->name(),
+                                          core_.registry->Nearest(request->name()));
+                    });
+  }
+
+  grpc::ServerUnaryReactor* SearchTools(grpc::CallbackServerContext* context,
+                                        const v1::SearchToolsRequest* request,
+                                        v1::SearchToolsResponse* response) override {
+    return AnswerOn(core_.executor, max_pending_, context, response, search_,
+                    [this, request] { return core_.searcher->Search(*request); });
+  }
+
+  grpc::ServerUnaryReactor* CallTool(grpc::CallbackServerContext* context,
+                                     const v1::CallToolRequest* request,
+                                     v1::CallToolResponse* response) override {
+    auto* call = new StoppableUnaryCall<v1::CallToolResponse>(context, response, call_);
+    try {
+      core_.pipeline->Start(TakeRequest(request), CallerOf(*context), call->stop(), nullptr,
+                            [call](absl::StatusOr<v1::CallToolResponse> answer) {
+                              call->Answer(std::move(answer));
+                            });
+    } catch (const std::exception& error) {
+      call->Answer(InternalError(call->method(), error.what()));
+    }
+    return call;
+  }
+
+  grpc::ServerWriteReactor<v1::CallToolStreamResponse>* CallToolStream(
+      grpc::CallbackServerContext* context, const v1::CallToolStreamRequest* request) override {
+    auto stream = std::make_shared<CallStream>(context, call_stream_);
+    try {
+      core_.pipeline->Start(ToCall(*request), CallerOf(*context), stream->stop(), stream,
+                            [stream](absl::StatusOr<v1::CallToolResponse> answer) {
+                              stream->Done(std::move(answer));
+                            });
+    } catch (const std::exception& error) {
+      stream->Done(InternalError(call_stream_->name(), error.what()));
+    }
+    return stream->Begin();
+  }
+
+  grpc::ServerUnaryReactor* ExplainCall(grpc::CallbackServerContext* context,
+                                        const v1::ExplainCallRequest* request,
+                                        v1::ExplainCallResponse* response) override {
+    return AnswerOn(core_.executor, max_pending_, context, response, explain_,
+                    [this, request, caller = CallerOf(*context)] {
+                      return absl::StatusOr<v1::ExplainCallResponse>(
+                          core_.pipeline->Explain(ToCall(*request), caller));
+                    });
+  }
+
+  grpc::ServerWriteReactor<v1::WatchToolsResponse>* WatchTools(
+      grpc::CallbackServerContext* context, const v1::WatchToolsRequest* request) override {
+    return BeginWatch(context, watch_, *request, core_);
+  }
+
+  grpc::ServerUnaryReactor* ReadResult(grpc::CallbackServerContext* context,
+                                       const v1::ReadResultRequest* request,
+                                       v1::ReadResultResponse* response) override {
+    return AnswerHere(context, response, read_, [this, request, context] {
+      return core_.results->Read(*request, PrincipalOf(*context));
+    });
+  }
+
+ private:
+  const Core& core_;
+  const uint64_t max_pending_;
+  MethodStats* const list_;
+  MethodStats* const describe_;
+  MethodStats* const search_;
+  MethodStats* const call_;
+  MethodStats* const call_stream_;
+  MethodStats* const explain_;
+  MethodStats* const watch_;
+  MethodStats* const read_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeToolService(const Core* core) {
+  return std::make_unique<ToolService>(core);
+}
+
+}  // namespace toolrack
