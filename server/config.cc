@@ -35,8 +35,8 @@ std::string TextOf(const Message& message, const FieldDescriptor& field, int ind
   const auto* reflection = message.GetReflection();
   if (IsDuration(field)) {
     if (!reflection->HasField(message, &field)) return "";
-    return absl::FormatDuration(FromProto(static_cast<const google::protobuf::Duration&>(
-        reflection->GetMessage(message, &field))));
+    return absl::FormatDuration(FromProto(
+        static_cast<const google::protobuf::Duration&>(reflection->GetMessage(message, &field))));
   }
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_STRING:
@@ -64,8 +64,8 @@ void CheckMessage(const Message& message, const std::string& path, const std::st
     const int size = field.is_repeated() ? reflection->FieldSize(message, &field) : 1;
     for (int at = 0; at < size; ++at) {
       std::string here = path.empty() ? field.name() : absl::StrCat(path, ".", field.name());
-      const std::string row = row_path.empty() ? field.name()
-                                               : absl::StrCat(row_path, ".", field.name());
+      const std::string row =
+          row_path.empty() ? field.name() : absl::StrCat(row_path, ".", field.name());
       if (field.is_repeated()) absl::StrAppend(&here, "[", at, "]");
       if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !IsDuration(field)) {
         CheckMessage(field.is_repeated() ? reflection->GetRepeatedMessage(message, &field, at)
@@ -147,11 +147,12 @@ std::vector<ConfigMistake> CheckConfig(const v1::Config& config) {
   for (int i = 0; i < config.listen().tcp_size(); ++i) {
     const absl::StatusOr<TcpAddress> address = ParseTcpAddress(config.listen().tcp(i));
     if (address.ok() && !address->loopback && !config.listen().insecure_remote()) {
-      mistakes.push_back({0, 0, absl::StrCat("listen.tcp[", i, "]"),
-                          absl::StrCat(config.listen().tcp(i),
-                                       " is not a loopback address: anybody who can reach it could "
-                                       "call tools, without encryption. Listen on 127.0.0.1, or set "
-                                       "listen.insecure_remote (--insecure-remote)")});
+      mistakes.push_back(
+          {0, 0, absl::StrCat("listen.tcp[", i, "]"),
+           absl::StrCat(config.listen().tcp(i),
+                        " is not a loopback address: anybody who can reach it could "
+                        "call tools, without encryption. Listen on 127.0.0.1, or set "
+                        "listen.insecure_remote (--insecure-remote)")});
     }
   }
   for (int i = 0; i < config.tools_size(); ++i) {
@@ -187,10 +188,9 @@ absl::StatusOr<v1::Config> LoadConfigFile(const std::string& file) {
     return absl::InvalidArgumentError(absl::StrCat(file, ": is not a file"));
   }
   if (info.st_uid != 0 && info.st_uid != ::geteuid()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(file, ": belongs to uid ", info.st_uid,
-                     ": it must belong to root or to the daemon's own user (uid ", ::geteuid(),
-                     ")"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        file, ": belongs to uid ", info.st_uid,
+        ": it must belong to root or to the daemon's own user (uid ", ::geteuid(), ")"));
   }
   if ((info.st_mode & S_IWOTH) != 0) {
     return absl::InvalidArgumentError(

@@ -93,8 +93,8 @@ absl::StatusOr<absl::Duration> ParseTime(absl::string_view text) {
   absl::Duration value;
   if (text.empty() || !absl::ParseDuration(text, &value) || value == absl::InfiniteDuration() ||
       value < absl::ZeroDuration()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "must be a duration like 30s, 1m30s or 250ms; got ", ForMessage(text, 60)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("must be a duration like 30s, 1m30s or 250ms; got ", ForMessage(text, 60)));
   }
   return value;
 }
@@ -107,8 +107,8 @@ std::string SetDuration(Message& message, const FieldDescriptor& field, const Co
   if (!range.empty()) return range;
   google::protobuf::Duration duration;
   duration.set_seconds(absl::ToInt64Seconds(*value));
-  duration.set_nanos(static_cast<int32_t>(
-      absl::ToInt64Nanoseconds(*value - absl::Seconds(duration.seconds()))));
+  duration.set_nanos(
+      static_cast<int32_t>(absl::ToInt64Nanoseconds(*value - absl::Seconds(duration.seconds()))));
   message.GetReflection()->MutableMessage(&message, &field)->CopyFrom(duration);
   return "";
 }

@@ -12,7 +12,7 @@ namespace toolrack {
 
 // One setting. Values are written as in a file.
 struct ConfigField {
-  const char* path;  // without list positions: `tools.timeout`
+  const char* path;      // without list positions: `tools.timeout`
   const char* fallback;  // empty: none
   const char* min;       // numbers, sizes and durations; empty: no bound
   const char* max;

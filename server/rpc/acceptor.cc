@@ -264,10 +264,10 @@ void Acceptor::State::Run() {
       polled.push_back({rest ? -1 : one.fd, POLLIN, 0});
       wait = std::min({wait, one.deadline - now, rest ? one.recheck - now : wait});
     }
-    const int timeout = wait == absl::InfiniteDuration()
-                            ? -1
-                            : static_cast<int>(std::max<int64_t>(
-                                  0, absl::ToInt64Milliseconds(wait) + 1));
+    const int timeout =
+        wait == absl::InfiniteDuration()
+            ? -1
+            : static_cast<int>(std::max<int64_t>(0, absl::ToInt64Milliseconds(wait) + 1));
     if (::poll(polled.data(), polled.size(), timeout) < 0 && errno != EINTR) {
       LogError(absl::StrCat("poll: ", strerror(errno)));
       ::poll(nullptr, 0, 50);

@@ -20,8 +20,7 @@ grpc::ServerGenericBidiReactor* CatchAll::CreateReactor(
   stats_->Started();
   const std::string& method = context->method();  // `/package.Service/Method`
   const size_t slash = method.find('/', 1);
-  const std::string service =
-      slash == std::string::npos ? method : method.substr(1, slash - 1);
+  const std::string service = slash == std::string::npos ? method : method.substr(1, slash - 1);
   const auto at = elsewhere_.find(service);
   const absl::Status status = at != elsewhere_.end()
                                   ? WrongSocket(service, at->second)

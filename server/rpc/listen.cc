@@ -88,8 +88,7 @@ absl::StatusOr<ListenSocket> ListenSocket::Tcp(TcpAddress address) {
     ::inet_pton(AF_INET, address.host.c_str(), &v4->sin_addr);
     size = sizeof *v4;
   }
-  const int fd =
-      ::socket(where.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
+  const int fd = ::socket(where.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
   if (fd < 0) return CannotListen(address.ToString(), "socket");
   ListenSocket socket(fd, "", address.ToString());
   const int on = 1;

@@ -46,8 +46,8 @@ void RememberTcpPeer(int fd) {
 std::string PrincipalOf(const grpc::CallbackServerContext& context) {
   const std::string peer = context.peer();
   int fd = -1;
-  if (!absl::StartsWith(peer, "fd:") ||
-      !absl::SimpleAtoi(absl::string_view(peer).substr(3), &fd) || fd < 0 || fd >= kMaxFd) {
+  if (!absl::StartsWith(peer, "fd:") || !absl::SimpleAtoi(absl::string_view(peer).substr(3), &fd) ||
+      fd < 0 || fd >= kMaxFd) {
     return "unknown";
   }
   const uint64_t entry = Table()[fd].load(std::memory_order_acquire);

@@ -34,12 +34,12 @@ class ServerStream : public grpc::ServerWriteReactor<Response>,
   // Once, when everything is set up.
   grpc::ServerWriteReactor<Response>* Begin() {
     self_ = this->shared_from_this();
-    Wake();
+    Pump();
     return this;
   }
 
-  // There may be something to write, or the end. Any thread, any time, holding no lock that Next
-  // wants.
+  // There may be something to write, or the end. Any thread, any time (also before Begin), holding
+  // no lock that Next wants.
   void Wake() {
     {
       absl::MutexLock lock(&mu_);
@@ -122,7 +122,7 @@ class ServerStream : public grpc::ServerWriteReactor<Response>,
   Response out_;
   std::atomic<bool> gone_{false};
   absl::Mutex mu_;
-  bool busy_ ABSL_GUARDED_BY(mu_) = false;
+  bool busy_ ABSL_GUARDED_BY(mu_) = true;  // until Begin: nothing is written before
   bool again_ ABSL_GUARDED_BY(mu_) = false;
   bool ended_ ABSL_GUARDED_BY(mu_) = false;
 };

@@ -148,9 +148,8 @@ class AdminService final : public v1::AdminService::CallbackService {
   absl::StatusOr<v1::ListCallsResponse> CallsPage(const v1::ListCallsRequest& request) {
     v1::ListCallsResponse out;
     std::vector<v1::CallInfo> calls = core_.pipeline->RunningCalls();
-    std::sort(calls.begin(), calls.end(), [](const v1::CallInfo& a, const v1::CallInfo& b) {
-      return CallKey(a) < CallKey(b);
-    });
+    std::sort(calls.begin(), calls.end(),
+              [](const v1::CallInfo& a, const v1::CallInfo& b) { return CallKey(a) < CallKey(b); });
     absl::StatusOr<std::string> next =
         Page(calls, request.page_size(), request.page_token(), CallKey,
              [&out](v1::CallInfo call) { *out.add_calls() = std::move(call); });
@@ -178,9 +177,8 @@ class AdminService final : public v1::AdminService::CallbackService {
     } else {
       return RequestInvalid("selector", "", "`name` or `category`");
     }
-    std::sort(changed.begin(), changed.end(), [](const ToolEntryPtr& a, const ToolEntryPtr& b) {
-      return a->name() < b->name();
-    });
+    std::sort(changed.begin(), changed.end(),
+              [](const ToolEntryPtr& a, const ToolEntryPtr& b) { return a->name() < b->name(); });
     v1::SetToolEnabledResponse out;
     for (const ToolEntryPtr& entry : changed) {
       *out.add_tools() = entry->ToProto(v1::TOOL_VIEW_BASIC);

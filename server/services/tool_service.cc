@@ -94,10 +94,9 @@ class ToolService final : public v1::ToolService::CallbackService {
                                      v1::CallToolResponse* response) override {
     auto* call = new StoppableUnaryCall<v1::CallToolResponse>(context, response, call_);
     try {
-      core_.pipeline->Start(TakeRequest(request), CallerOf(*context), call->stop(), nullptr,
-                            [call](absl::StatusOr<v1::CallToolResponse> answer) {
-                              call->Answer(std::move(answer));
-                            });
+      core_.pipeline->Start(
+          TakeRequest(request), CallerOf(*context), call->stop(), nullptr,
+          [call](absl::StatusOr<v1::CallToolResponse> answer) { call->Answer(std::move(answer)); });
     } catch (const std::exception& error) {
       call->Answer(InternalError(call->method(), error.what()));
     }

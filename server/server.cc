@@ -1,0 +1,330 @@
+#include "server/server.h"
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "registry/base/errors.h"
+#include "registry/base/log.h"
+#include "registry/base/status_macros.h"
+#include "registry/base/timers.h"
+#include "registry/tool_server.h"
+#include "server/builtins.h"
+#include "server/config.h"
+#include "server/process_status.h"
+#include "server/rpc/acceptor.h"
+#include "server/rpc/grpc_server.h"
+#include "server/rpc/listen.h"
+#include "server/rpc/runtime_dir.h"
+#include "server/services/services.h"
+
+namespace toolrack {
+namespace {
+
+constexpr char kToolService[] = "toolrack.v1.ToolService";
+constexpr char kWorkerService[] = "toolrack.v1.WorkerService";
+constexpr char kAdminService[] = "toolrack.v1.AdminService";
+// Served by gRPC's own library on every server.
+constexpr const char* kGrpcServices[] = {"grpc.health.v1.Health",
+                                         "grpc.reflection.v1.ServerReflection",
+                                         "grpc.reflection.v1alpha.ServerReflection"};
+
+// How long a stopped call, and then an answer on its way, may take.
+constexpr absl::Duration kLastWrites = absl::Seconds(1);
+constexpr absl::Duration kDrainTick = absl::Milliseconds(5);
+// Requests are short and CPU-bound.
+constexpr size_t kRequestThreads = 2;
+constexpr size_t kPublishQueue = 4096;
+constexpr size_t kBlockingQueue = 1024;
+
+struct Scope {
+  const char* name;
+  int spare_fds;  // the fewer, the longer it is served when descriptors run short
+};
+constexpr Scope kScopes[] = {{"agent", 24}, {"worker", 16}, {"control", 8}};
+
+void LogCall(const CallRecord& call) {
+  LogInfo(absl::StrCat("call id=", ForMessage(call.call_id), " tool=", ForMessage(call.tool),
+                       " principal=", call.principal, " outcome=", call.outcome,
+                       " us=", absl::ToInt64Microseconds(call.duration),
+                       " in=", call.argument_bytes, " out=", call.result_bytes,
+                       call.backend.empty() ? "" : " backend=", ForMessage(call.backend),
+                       call.attempts > 1 ? absl::StrCat(" attempts=", call.attempts) : ""));
+}
+
+RegistryOptions ToRegistryOptions(const v1::Config& config) {
+  RegistryOptions options;
+  options.limits = config.limits();
+  options.tools.assign(config.tools().begin(), config.tools().end());
+  return options;
+}
+
+PipelineOptions ToPipelineOptions(const v1::Config& config) {
+  PipelineOptions options;
+  options.limits = config.limits();
+  options.results = config.results();
+  options.max_attempts = config.workers().max_attempts();
+  if (config.log().calls()) {
+    options.on_call = [](const CallRecord& call) {
+      if (LogEnabled(LogLevel::kInfo)) LogCall(call);
+    };
+  }
+  return options;
+}
+
+WorkerHubOptions ToHubOptions(const v1::Config& config) {
+  WorkerHubOptions options;
+  options.workers = config.workers();
+  options.limits = config.limits();
+  options.max_result_bytes = config.results().max_result_bytes();
+  return options;
+}
+
+}  // namespace
+
+absl::string_view Version() { return "0.1.0"; }
+
+// In order of building; taken down the other way round, after Stop.
+struct Server::Parts {
+  explicit Parts(v1::Config c)
+      : config(std::move(c)),
+        requests("requests", kRequestThreads, config.limits().max_pending_requests()),
+        publishing("publish", 1, kPublishQueue),
+        blocking("blocking", config.limits().blocking_threads(), kBlockingQueue),
+        timers(MakeTimers()),
+        registry(ToRegistryOptions(config)),
+        searcher(&registry),
+        results(&Clock::Real(), config.results()),
+        pipeline({&registry, timers.get(), &Clock::Real(), &requests, &results},
+                 ToPipelineOptions(config)),
+        workers({&registry, timers.get(), &Clock::Real(), &publishing}, ToHubOptions(config)),
+        builtin(&registry, "toolrack", ""),
+        watches(config.limits().max_watchers()),
+        quota("toolrack"),
+        acceptor(
+            {config.limits().max_connections(), FromProto(config.limits().handshake_timeout())}) {
+    quota.Resize(config.limits().grpc_memory_bytes());
+  }
+  ~Parts() { Stop(); }
+
+  absl::Status Build(DaemonControl* control);
+  absl::Status Listen(std::vector<std::pair<ListenSocket, size_t>>& sockets);
+  std::map<std::string, std::unique_ptr<grpc::Service>> ServicesOf(size_t scope);
+  absl::StatusOr<std::unique_ptr<GrpcServer>> MakeGrpcServer(size_t scope);
+  std::string SocketPath(size_t scope) const {
+    return absl::StrCat(config.listen().runtime_dir(), "/", kScopes[scope].name, ".sock");
+  }
+  void Stop();
+
+  const v1::Config config;
+  const absl::Time start_time = absl::Now();
+  const absl::Duration start_steady = Clock::Real().SteadyNow();
+  std::unique_ptr<RuntimeDir> dir;
+  ThreadPool requests;
+  ThreadPool publishing;
+  ThreadPool blocking;
+  std::unique_ptr<Timers> timers;
+  Registry registry;
+  Searcher searcher;
+  ResultStore results;
+  CallPipeline pipeline;
+  WorkerHub workers;
+  ToolServer builtin;
+  MethodTable methods;
+  WatchSet watches;
+  Core core;
+  grpc::ResourceQuota quota;
+  std::vector<std::unique_ptr<GrpcServer>> servers;  // by scope
+  Acceptor acceptor;
+
+  mutable absl::Mutex mu;
+  bool draining ABSL_GUARDED_BY(mu) = false;
+  bool told ABSL_GUARDED_BY(mu) = false;  // health, pipeline and workers know
+  absl::Duration drain_end ABSL_GUARDED_BY(mu) = absl::InfiniteDuration();
+  bool stopped = false;
+};
+
+std::map<std::string, std::unique_ptr<grpc::Service>> Server::Parts::ServicesOf(size_t scope) {
+  std::map<std::string, std::unique_ptr<grpc::Service>> out;
+  out[kToolService] = MakeToolService(&core);
+  if (scope >= 1) out[kWorkerService] = MakeWorkerService(&workers);
+  if (scope >= 2) out[kAdminService] = MakeAdminService(&core);
+  std::vector<std::string> names(std::begin(kGrpcServices), std::end(kGrpcServices));
+  for (const auto& [name, service] : out) names.push_back(name);
+  out["grpc.reflection.v1.ServerReflection"] = MakeReflectionService(std::move(names), &requests);
+  return out;
+}
+
+absl::StatusOr<std::unique_ptr<GrpcServer>> Server::Parts::MakeGrpcServer(size_t scope) {
+  GrpcServerOptions options;
+  options.max_receive_bytes = config.limits().max_message_bytes();
+  options.max_send_bytes =
+      config.results().max_result_bytes() + config.limits().max_message_bytes();
+  options.max_streams_per_connection = config.limits().max_streams_per_connection();
+  options.catch_all = methods.Get("other");
+  if (scope == 0) {
+    options.elsewhere[kWorkerService] = absl::StrCat("unix:", SocketPath(1));
+  } else {
+    // Workers send results, which may be larger than any request, and are to be found dead soon.
+    options.max_receive_bytes = options.max_send_bytes;
+    options.keepalive_time = absl::Seconds(10);
+    options.keepalive_timeout = absl::Seconds(5);
+  }
+  if (scope < 2) options.elsewhere[kAdminService] = absl::StrCat("unix:", SocketPath(2));
+  return GrpcServer::Create(std::move(options), quota, ServicesOf(scope));
+}
+
+absl::Status Server::Parts::Listen(std::vector<std::pair<ListenSocket, size_t>>& sockets) {
+  std::optional<gid_t> group;
+  if (!config.listen().socket_group().empty()) {
+    TR_ASSIGN_OR_RETURN(group, GroupOf(config.listen().socket_group()));
+  }
+  TR_ASSIGN_OR_RETURN(dir, RuntimeDir::Create(config.listen().runtime_dir(), group));
+  const auto mode = static_cast<mode_t>(std::stoul(config.listen().socket_mode(), nullptr, 8));
+  for (size_t scope = 0; scope < std::size(kScopes); ++scope) {
+    TR_ASSIGN_OR_RETURN(ListenSocket socket, ListenSocket::Unix(SocketPath(scope), mode, group));
+    sockets.emplace_back(std::move(socket), scope);
+  }
+  for (const std::string& tcp : config.listen().tcp()) {
+    TR_ASSIGN_OR_RETURN(TcpAddress address, ParseTcpAddress(tcp));
+    TR_ASSIGN_OR_RETURN(ListenSocket socket, ListenSocket::Tcp(std::move(address)));
+    sockets.emplace_back(std::move(socket), 0);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Server::Parts::Build(DaemonControl* control) {
+  std::vector<std::pair<ListenSocket, size_t>> sockets;
+  TR_RETURN_IF_ERROR(Listen(sockets));
+  TR_RETURN_IF_ERROR(
+      RegisterBuiltins(builtin, config.builtin(), {timers.get(), &Clock::Real(), &blocking}));
+  core.config = config;
+  core.registry = &registry;
+  core.searcher = &searcher;
+  core.pipeline = &pipeline;
+  core.results = &results;
+  core.workers = &workers;
+  core.executor = &requests;
+  core.clock = &Clock::Real();
+  core.control = control;
+  core.methods = &methods;
+  core.watches = &watches;
+  for (size_t scope = 0; scope < std::size(kScopes); ++scope) {
+    TR_ASSIGN_OR_RETURN(std::unique_ptr<GrpcServer> server, MakeGrpcServer(scope));
+    server->SetServing(true);
+    servers.push_back(std::move(server));
+  }
+  for (auto& [socket, scope] : sockets) {
+    LogInfo(absl::StrCat("listening on ", socket.address(), " (", kScopes[scope].name, ")"));
+    acceptor.Add(std::move(socket), kScopes[scope].name, servers[scope]->get(),
+                 kScopes[scope].spare_fds);
+  }
+  acceptor.Start();
+  return absl::OkStatus();
+}
+
+void Server::Parts::Stop() {
+  if (std::exchange(stopped, true)) return;
+  acceptor.Stop();
+  pipeline.Drain();
+  watches.EndAll(Draining("daemon"));
+  pipeline.StopAll();
+  workers.Shutdown();
+  for (const std::unique_ptr<GrpcServer>& server : servers) server->Shutdown(kLastWrites);
+  // Every caller has its answer by now; what is left is tools that have not noticed yet.
+  absl::Duration warned = Clock::Real().SteadyNow();
+  while (pipeline.calls_in_flight() > 0) {
+    if (Clock::Real().SteadyNow() - warned > absl::Seconds(5)) {
+      warned = Clock::Real().SteadyNow();
+      LogWarning(absl::StrCat("waiting for ", pipeline.calls_in_flight(), " calls to end"));
+    }
+    absl::SleepFor(kDrainTick);
+  }
+  servers.clear();
+  requests.Shutdown();
+  publishing.Shutdown();
+  blocking.Shutdown();
+}
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Create(const v1::Config& config) {
+  const std::vector<ConfigMistake> mistakes = CheckConfig(config);
+  if (!mistakes.empty()) {
+    return absl::InvalidArgumentError(FormatMistakes("configuration", mistakes));
+  }
+  std::unique_ptr<Server> server(new Server(std::make_unique<Parts>(WithDefaults(config))));
+  TR_RETURN_IF_ERROR(server->parts_->Build(server.get()));
+  return server;
+}
+
+Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Server::~Server() = default;
+
+void Server::BeginDrain(absl::Duration grace) {
+  Parts& parts = *parts_;
+  {
+    absl::MutexLock lock(&parts.mu);
+    parts.drain_end = std::min(parts.drain_end, Clock::Real().SteadyNow() + grace);
+    if (std::exchange(parts.draining, true)) return;
+  }
+  LogInfo(absl::StrCat("draining: ", parts.pipeline.calls_in_flight(), " calls in flight, at most ",
+                       absl::FormatDuration(grace)));
+  for (const std::unique_ptr<GrpcServer>& server : parts.servers) server->SetServing(false);
+  parts.pipeline.Drain();
+  parts.workers.Drain(grace);
+  absl::MutexLock lock(&parts.mu);
+  parts.told = true;
+}
+
+void Server::Wait() {
+  Parts& parts = *parts_;
+  {
+    absl::MutexLock lock(&parts.mu);
+    parts.mu.Await(absl::Condition(&parts.told));
+  }
+  while (parts.pipeline.calls_in_flight() > 0) {
+    {
+      absl::MutexLock lock(&parts.mu);
+      if (Clock::Real().SteadyNow() >= parts.drain_end) break;
+    }
+    absl::SleepFor(kDrainTick);
+  }
+  const uint64_t left = parts.pipeline.calls_in_flight();
+  if (left > 0) LogWarning(absl::StrCat("the grace is over: stopping ", left, " calls"));
+  parts.Stop();
+  LogInfo("drained");
+}
+
+v1::GetStatusResponse Server::Status() const {
+  const Parts& parts = *parts_;
+  v1::GetStatusResponse out;
+  out.set_version(std::string(Version()));
+  FillProcessStatus(parts.start_time, Clock::Real().SteadyNow() - parts.start_steady, out);
+  {
+    absl::MutexLock lock(&parts.mu);
+    out.set_state(parts.draining ? "draining" : "serving");
+  }
+  FillRegistryStatus(parts.registry, out);
+  out.set_workers(static_cast<uint32_t>(parts.workers.attached()));
+  out.set_calls_in_flight(parts.pipeline.calls_in_flight());
+  for (const auto& [outcome, count] : parts.pipeline.Counters())
+    (*out.mutable_calls())[outcome] = count;
+  out.set_watchers(static_cast<uint32_t>(parts.watches.size()));
+  out.set_stored_results(parts.results.count());
+  out.set_stored_result_bytes(parts.results.bytes());
+  for (v1::ListenAddress& address : parts.acceptor.Addresses()) {
+    *out.add_listeners() = std::move(address);
+  }
+  for (v1::MethodStatus& method : parts.methods.List()) *out.add_methods() = std::move(method);
+  return out;
+}
+
+const v1::Config& Server::config() const { return parts_->config; }
+std::vector<v1::ListenAddress> Server::listeners() const { return parts_->acceptor.Addresses(); }
+Registry& Server::registry() { return parts_->registry; }
+const Core& Server::core() const { return parts_->core; }
+
+}  // namespace toolrack
