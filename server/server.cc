@@ -12,8 +12,8 @@
 #include "registry/base/log.h"
 #include "registry/base/status_macros.h"
 #include "registry/base/timers.h"
+#include "registry/builtin/builtin.h"
 #include "registry/tool_server.h"
-#include "server/builtins.h"
 #include "server/config.h"
 #include "server/process_status.h"
 #include "server/rpc/acceptor.h"
@@ -200,8 +200,9 @@ absl::Status Server::Parts::Listen(std::vector<std::pair<ListenSocket, size_t>>&
 absl::Status Server::Parts::Build(DaemonControl* control) {
   std::vector<std::pair<ListenSocket, size_t>> sockets;
   TR_RETURN_IF_ERROR(Listen(sockets));
-  TR_RETURN_IF_ERROR(
-      RegisterBuiltins(builtin, config.builtin(), {timers.get(), &Clock::Real(), &blocking}));
+  TR_ASSIGN_OR_RETURN(ToolRegistrar registrar, builtin.TakeRegistrar());
+  TR_RETURN_IF_ERROR(registrar.RegisterAll(
+      BuiltinTools({&Clock::Real(), timers.get(), &blocking}, config.builtin())));
   core.config = config;
   core.registry = &registry;
   core.searcher = &searcher;

@@ -19,10 +19,13 @@
 
 namespace toolrack {
 
-// Why the other side is gone: its deadline passed, or it left.
+// Why the other side is gone: its deadline passed, or it left. A client whose deadline passes
+// resets the stream, and that may get here before our own clock, which started later, says the
+// same.
 inline StopReason WhyGone(const grpc::CallbackServerContext& context) {
-  return context.deadline() <= std::chrono::system_clock::now() ? StopReason::kDeadline
-                                                                : StopReason::kCaller;
+  constexpr std::chrono::milliseconds kSlack(100);
+  return context.deadline() <= std::chrono::system_clock::now() + kSlack ? StopReason::kDeadline
+                                                                         : StopReason::kCaller;
 }
 
 // One unary call. Frees itself. Answer exactly once, from any thread; later answers are a bug that
