@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "internal/health.pb.h"
 #include "internal/reflection_v1.grpc.pb.h"
 #include "registry/base/errors.h"
 #include "server/services/services.h"
@@ -143,6 +144,8 @@ class ReflectionService final : public reflection::ServerReflection::CallbackSer
   ReflectionService(std::vector<std::string> services, Executor* executor)
       : services_(std::move(services)), executor_(executor) {
     std::sort(services_.begin(), services_.end());
+    // gRPC's library serves health without descriptors: without this the linker drops ours.
+    grpc::health::v1::HealthCheckRequest::descriptor();
   }
   grpc::ServerBidiReactor<reflection::ServerReflectionRequest,
                           reflection::ServerReflectionResponse>*
