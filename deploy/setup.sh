@@ -103,18 +103,23 @@ cache_dir() {
   printf '%s\n' "$dir"
 }
 
-# configure_preset PRESET: once; afterwards ninja itself sees changes.
+# configure_preset PRESET [tests]: when needed; afterwards ninja itself sees changes. Without `tests` a fresh tree is made
+# that can be built without the packages of the tests; with it such a tree gets them.
 configure_preset() {
-  if [ -f "$ROOT/build/$1/build.ninja" ]; then return 0; fi
+  local preset=$1 tests=OFF
+  if [ "${2:-}" = tests ]; then tests=ON; fi
+  if [ -f "$ROOT/build/$preset/build.ninja" ]; then
+    if [ $tests = OFF ] || grep -q '^TOOLRACK_TESTS:BOOL=ON' "$ROOT/build/$preset/CMakeCache.txt"; then return 0; fi
+  fi
   use_compiler_cache
-  step "Configuring preset $1" under_lock "$1" cmake --preset "$1"
+  step "Configuring preset $preset" \
+    under_lock "$preset" cmake --preset "$preset" -DTOOLRACK_TESTS=$tests
 }
 
-# build_preset PRESET TARGET…
+# build_preset PRESET TARGET…: of a configured tree.
 build_preset() {
   local preset=$1
   shift
-  configure_preset "$preset"
   use_compiler_cache
   NINJA_STATUS='[%f/%t] ' step "Building preset $preset: $*" \
     under_lock "$preset" ninja -C "build/$preset" -j "$(nproc)" "$@"
