@@ -85,7 +85,7 @@ class Daemon:
         if kind is None and code != 0:
             raise AssertionError(f"toolrackd ended with {code}")
 
-    def cli(self, *arguments, stdin=None, address=None, terminal=False):
+    def cli(self, *arguments, stdin=None, address=None):
         """Runs `toolrack`. Gives the finished process, its output as bytes."""
         where = ["--address", address] if address else ["--runtime-dir", str(self.folder)]
         environment = {k: v for k, v in os.environ.items() if not k.startswith("TOOLRACK_")}
