@@ -32,6 +32,7 @@ class WorkerStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byte
 
   void Write(const v1::WorkerServiceAttachResponse& message) override {
     bool own = false;
+    write_buffer_.Clear();  // gRPC copied what the last write sent
     const grpc::Status status =
         grpc::SerializationTraits<v1::WorkerServiceAttachResponse>::Serialize(message,
                                                                               &write_buffer_, &own);
