@@ -85,9 +85,9 @@ class Grpcurl(unittest.TestCase):
             self.assertIn("grpc.health.v1.Health", ran.stdout)
 
     def test_descriptions_come_with_every_element(self):
-        ran = self.daemon.grpcurl("control", "describe", "toolrack.v1.ToolService")
+        ran = self.daemon.grpcurl("control", "describe toolrack.v1.ToolService")
         self.assertIn("rpc CallTool", ran.stdout)
-        ran = self.daemon.grpcurl("agent", "describe", "toolrack.v1.Tool")
+        ran = self.daemon.grpcurl("agent", "describe toolrack.v1.Tool")
         self.assertIn("string input_schema = 5;", ran.stdout)
 
     def test_details_of_a_refusal_are_shown_decoded(self):

@@ -93,10 +93,11 @@ class Daemon:
                               env=environment, timeout=PATIENCE, check=False)
 
     def grpcurl(self, socket, *arguments, stdin=None):
-        """Runs grpcurl on `agent`, `worker`, `control` or `tcp`."""
+        """Runs grpcurl on `agent`, `worker`, `control` or `tcp`; the last argument is a method, or a verb and a symbol."""
         target = [self.tcp] if socket == "tcp" else ["-unix", str(self.folder / f"{socket}.sock")]
         *options, method = arguments
-        return subprocess.run([CACHE / "bin" / "grpcurl", "-plaintext", *options, *target, method], input=stdin,
+        verb = method.split()
+        return subprocess.run([CACHE / "bin" / "grpcurl", "-plaintext", *options, *target, *verb], input=stdin,
                               capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
