@@ -143,9 +143,13 @@ int Explain(CommandLine& line, CallOptions& options) {
     if (verdict.would_run()) {
       line.PrintLine("it would run");
     } else {
-      line.PrintLine(Printable(absl::StrCat("it would be refused: ", GrpcCodeText(verdict.code()),
-                                            ", ", verdict.reason(), ": ", verdict.message()),
-                               Lines::kKeep));
+      // The message lists the faults in the lines after its first.
+      const absl::string_view message = verdict.message();
+      line.PrintLine(Printable(
+          absl::StrCat("it would be refused: ", GrpcCodeText(verdict.code()), ", ",
+                       verdict.reason(), ": ",
+                       verdict.faults().empty() ? message : message.substr(0, message.find('\n'))),
+          Lines::kKeep));
       for (const v1::ArgumentFault& fault : verdict.faults()) {
         line.PrintLine(Printable(absl::StrCat("  ", fault.pointer().empty() ? "(root)" : "",
                                               fault.pointer(), ": ", fault.message()),

@@ -20,6 +20,27 @@ std::string CheckDuration(const std::string& text) {
   return absl::StrCat("\"", text, "\" is no time; write 250ms, 10s or 1m30s");
 }
 
+// CLI11 takes a word in brackets for a list where several words may stand. A guard in front, taken
+// off again by every option, keeps such a word whole.
+constexpr char kGuard = '\x01';
+
+void GuardBrackets(std::vector<std::string>& arguments) {
+  for (std::string& argument : arguments) {
+    if (absl::StartsWith(argument, "[")) argument.insert(argument.begin(), kGuard);
+  }
+}
+
+void TakeGuardsOff(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_items_expected_max() == 0) continue;  // a flag
+    option->transform([](std::string text) {
+      if (!text.empty() && text.front() == kGuard) text.erase(text.begin());
+      return text;
+    });
+  }
+  for (CLI::App* subcommand : app.get_subcommands({})) TakeGuardsOff(*subcommand);
+}
+
 }  // namespace
 
 void CommandLine::AddGlobalOptions(CLI::App& app) {
@@ -100,6 +121,8 @@ int RunToolrack(std::vector<std::string> arguments, Terminal& terminal) {
   AddWatchCommand(app, line);
   AddAdminCommands(app, line);
   AddProbeCommands(app, line);
+  GuardBrackets(arguments);
+  TakeGuardsOff(app);
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants a vector
   try {
     app.parse(std::move(arguments));

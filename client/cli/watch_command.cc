@@ -75,8 +75,11 @@ int Watch(CommandLine& line, WatchOptions& options) {
       line.PrintLine(columns > 0 ? CutToWidth(text, columns) : text);
     }
     line.terminal().out.flush();
-    request.set_epoch(event.epoch());
-    request.set_from_revision(event.revision());
+    // The parts of a snapshot have no revision of their own: only a whole one can be resumed.
+    if (event.revision() > 0) {
+      request.set_epoch(event.epoch());
+      request.set_from_revision(event.revision());
+    }
     if (--options.count == 0 || (options.snapshot && event.has_synced())) return false;
     return static_cast<bool>(line.terminal().out);
   };

@@ -155,6 +155,8 @@ TEST_F(CommandTest, SearchPassesItsWordsAndShowsHits) {
   EXPECT_EQ(Run({"search", "--select", "a", "b"}), kExitOk);
   EXPECT_EQ(tools_.searched.query(), "a,b");
   EXPECT_EQ(tools_.searched.mode(), v1::SEARCH_MODE_SELECT);
+  EXPECT_EQ(Run({"search", "--regex", "[a-c,x]"}), kExitOk);
+  EXPECT_EQ(tools_.searched.query(), "[a-c,x]");
 }
 
 TEST_F(CommandTest, ACallSendsItsArgumentsAndPrintsTheText) {
@@ -363,6 +365,8 @@ TEST_F(CommandTest, AWrongCommandLineEndsWithTwo) {
                                                     {"call"},
                                                     {"call", "x", "--timeout", "long"},
                                                     {"call", "x", "neither"},
+                                                    {"call", "x", "[]"},
+                                                    {"call", "x", "[1,2]"},
                                                     {"call", "x", "{}", "-d", "{}"},
                                                     {"health", "--live", "--ready"},
                                                     {"watch", "--from", "3"}}) {

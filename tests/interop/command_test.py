@@ -138,6 +138,7 @@ class Command(unittest.TestCase):
         before = len(self.worker.calls)
         for arguments, stdin, code in (
                 (("call", "demo__add", "neither"), None, 2), (("call", "demo__add", "a:={"), None, 2),
+                (("call", "demo__add", "[]"), None, 2), (("call", "demo__add", "[1, 2]"), None, 2),
                 (("call", "demo__add", "-d", "@/nonexistent"), None, 2),
                 (("call", "demo__add", "-d", "-"), b'{"a": "\xff"}', 3), (("call",), None, 2), (("bogus",), None, 2)):
             ran = self.daemon.cli(*arguments, stdin=stdin)
