@@ -105,6 +105,7 @@ class Talk final : public grpc::ServerBidiReactor<reflection::ServerReflectionRe
     if (!sent_.insert(file).second) return;
     google::protobuf::FileDescriptorProto proto;
     file->CopyTo(&proto);
+    file->CopyJsonNameTo(&proto);  // without them grpcurl prints proto names instead of JSON's
     *answer_.mutable_file_descriptor_response()->add_file_descriptor_proto() =
         proto.SerializeAsString();
     for (int i = 0; i < file->dependency_count(); ++i) AddWithImports(file->dependency(i));
