@@ -32,6 +32,17 @@ def namespace_for_id(identifier):
     return f"{slug[:25]}-{hashlib.sha256(identifier.encode()).hexdigest()[:6]}"
 
 
+def require(test, part):
+    """Skips the test, by name, when setup.sh could not get this part; with CI=true that is a failure."""
+    if (CACHE / f"{part}.key").exists():
+        return
+    reason = CACHE / f"{part}.missing"
+    text = f"{part}: {reason.read_text().strip() if reason.exists() else 'not set up'}"
+    if os.environ.get("CI") == "true":
+        test.fail(text)
+    test.skipTest(text)
+
+
 class Daemon:
     """toolrackd in a folder of its own, on its three sockets and a TCP port. Ends with the `with`, by SIGTERM."""
 
