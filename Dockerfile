@@ -18,7 +18,7 @@ COPY registry registry
 COPY renderers renderers
 COPY client client
 COPY server server
-ENV CCACHE_BASEDIR=/src CCACHE_NOHASHDIR=1 CCACHE_COMPILERCHECK=content
+ENV CCACHE_BASEDIR=/src CCACHE_NOHASHDIR=1
 RUN cmake --preset release -DTOOLRACK_TESTS=OFF -DTOOLRACK_BENCH=OFF \
  && cmake --build build/release --target toolrackd toolrack
 

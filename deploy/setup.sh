@@ -82,7 +82,7 @@ show_progress() {
 # The compiler cache: paths relative to the project, so that another clone and the container build hit it too; inside
 # build/ when the home folder cannot be written.
 use_compiler_cache() {
-  export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$ROOT} CCACHE_NOHASHDIR=1 CCACHE_COMPILERCHECK=content
+  export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$ROOT} CCACHE_NOHASHDIR=1
   if [ -z "${CCACHE_DIR:-}" ]; then
     CCACHE_DIR=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/ccache
     if ! mkdir -p "$CCACHE_DIR" 2>/dev/null || ! touch "$CCACHE_DIR/.writable" 2>/dev/null; then
