@@ -168,7 +168,8 @@ absl::StatusOr<PublishReport> Registry::Publish(const std::shared_ptr<Backend>& 
   Transaction transaction(&state);
   const auto owner = state.namespaces.find(ns_key);
   if (owner != state.namespaces.end() && owner->second.principal != backend->principal()) {
-    return NameTaken(absl::StrCat("namespace ", ns.empty() ? "(none)" : ns), owner->second.first);
+    return NameTaken(absl::StrCat("namespace ", ns.empty() ? "(none)" : ns),
+                     absl::StrCat(owner->second.first, " of ", owner->second.principal));
   }
   for (Incoming& incoming : set) {
     if (incoming.listed()) Resolve(transaction, key, ns, incoming);

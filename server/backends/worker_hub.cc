@@ -149,8 +149,20 @@ void WorkerHub::State::SettleTakeOver(const std::shared_ptr<WorkerSession>& old,
                                       const std::shared_ptr<WorkerSession>& successor,
                                       absl::Duration left) {
   if (old->over()) return;
-  const bool busy = successor != nullptr && !successor->over() && !successor->publish_idle();
-  if (busy && left > absl::ZeroDuration()) {
+  if (successor == nullptr || successor->over()) {
+    // It died at its start: the old stream goes on with what is still its own.
+    absl::MutexLock lock(&mu_);
+    const auto is_current = [&old](const Attachment& a) {
+      return a.state == Attachment::kAttached && a.session->principal() == old->principal() &&
+             a.name == old->backend()->id();
+    };
+    if (std::any_of(attachments_.begin(), attachments_.end(), is_current)) return;
+    for (Attachment& attachment : attachments_) {
+      if (attachment.session == old) attachment.state = Attachment::kAttached;
+    }
+    return;
+  }
+  if (!successor->settled() && left > absl::ZeroDuration()) {
     ArmSettle(old, successor, left);
     return;
   }

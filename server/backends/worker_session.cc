@@ -73,7 +73,11 @@ WorkerSession::WorkerSession(Parts parts, Options options,
 
 WorkerSession::~WorkerSession() = default;
 
-void WorkerSession::Begin() { ArmTick(options_.ping_interval + options_.ping_timeout); }
+void WorkerSession::Begin() {
+  parts_.timers->Arm(options_.ping_interval + options_.ping_timeout, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->OnHelloDue();
+  });
+}
 
 void WorkerSession::OnMessage(WorkerMessage& message) {
   last_heard_ns_.store(absl::ToInt64Nanoseconds(parts_.clock->SteadyNow()),
@@ -174,6 +178,7 @@ void WorkerSession::OnHello(const v1::WorkerHello& hello) {
     control_.push_front(std::move(response));
   }
   Pump();
+  ArmTick(options_.ping_interval);
 }
 
 void WorkerSession::OnPublish(WorkerMessage& message) {
@@ -216,13 +221,14 @@ void WorkerSession::Enqueue(WorkerSet set) {
 void WorkerSession::RunSet(WorkerSet set) {
   const std::string ns = set.ns;
   const size_t bytes = set.bytes;
-  const size_t tools = set.tools.size();
+  const bool refused = !set.refusal.empty();
   if (over()) return;  // a lost worker's tools are not put in place any more
   WorkerSetOutcome outcome = PublishSet(parts_.registry, backend(), std::move(set));
   {
     absl::MutexLock lock(&mu_);
-    sets_.Settle(ns, bytes, tools, outcome.registered);
+    sets_.Settle(ns, bytes, refused, outcome.registered);
     --jobs_;
+    published_ = published_ || outcome.registered >= 0;
   }
   if (outcome.registered >= 0) parts_.owner->OnPublished(shared_from_this());
   for (v1::WorkerPublished& answer : outcome.answers) {
@@ -401,21 +407,28 @@ void WorkerSession::ArmTick(absl::Duration delay) {
   });
 }
 
+void WorkerSession::OnHelloDue() {
+  {
+    absl::MutexLock lock(&mu_);
+    if (phase_ != Phase::kNew) return;
+  }
+  OnViolation(ProtocolViolation(
+      absl::StrCat("no hello came within ",
+                   absl::FormatDuration(options_.ping_interval + options_.ping_timeout))));
+}
+
 void WorkerSession::OnTick() {
   const absl::Duration now = parts_.clock->SteadyNow();
   const absl::Duration heard = absl::Nanoseconds(last_heard_ns_.load(std::memory_order_relaxed));
-  absl::Duration next = options_.ping_interval;
+  absl::Duration next;
   bool lost = false;
-  bool no_hello = false;
   v1::WorkerServiceAttachResponse ping;
   {
     absl::MutexLock lock(&mu_);
     if (phase_ == Phase::kOver) return;
     log_lines_ = 0;
     if (ping_sent_.has_value() && heard >= *ping_sent_) ping_sent_.reset();
-    if (phase_ == Phase::kNew) {
-      no_hello = true;
-    } else if (ping_sent_.has_value()) {
+    if (ping_sent_.has_value()) {
       next = *ping_sent_ + options_.ping_timeout - now;
       lost = next <= absl::ZeroDuration();
     } else if (now - heard >= options_.ping_interval) {
@@ -425,12 +438,6 @@ void WorkerSession::OnTick() {
     } else {
       next = heard + options_.ping_interval - now;
     }
-  }
-  if (no_hello) {
-    OnViolation(ProtocolViolation(
-        absl::StrCat("no hello came within ",
-                     absl::FormatDuration(options_.ping_interval + options_.ping_timeout))));
-    return;
   }
   if (lost) {
     LogWarning(absl::StrCat("worker ", backend()->id(), " gave no sign of life for ",
@@ -457,9 +464,9 @@ bool WorkerSession::over() const {
   return phase_ == Phase::kOver;
 }
 
-bool WorkerSession::publish_idle() const {
+bool WorkerSession::settled() const {
   absl::MutexLock lock(&mu_);
-  return jobs_ == 0 && sets_.idle();
+  return published_ && jobs_ == 0 && sets_.idle();
 }
 
 }  // namespace toolrack

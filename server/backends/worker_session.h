@@ -103,8 +103,8 @@ class WorkerSession : public std::enable_shared_from_this<WorkerSession> {
   const std::string& worker_id() const { return worker_id_; }
   absl::Duration idle() const;
   bool over() const;
-  // No set is open or being compiled.
-  bool publish_idle() const;
+  // A set was put in place, and none is open or being compiled.
+  bool settled() const;
   uint64_t ignored() const { return ignored_.load(std::memory_order_relaxed); }
   Strand& strand() { return *strand_; }
 
@@ -128,6 +128,7 @@ class WorkerSession : public std::enable_shared_from_this<WorkerSession> {
   const v1::WorkerServiceAttachResponse* NextMessage() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ArmTick(absl::Duration delay);
   void OnTick();
+  void OnHelloDue();
 
   const Parts parts_;
   const Options options_;
@@ -145,6 +146,7 @@ class WorkerSession : public std::enable_shared_from_this<WorkerSession> {
   std::shared_ptr<WorkerBackend> backend_ ABSL_GUARDED_BY(mu_);
   WorkerSets sets_ ABSL_GUARDED_BY(mu_);
   size_t jobs_ ABSL_GUARDED_BY(mu_) = 0;
+  bool published_ ABSL_GUARDED_BY(mu_) = false;
   std::deque<v1::WorkerServiceAttachResponse> control_ ABSL_GUARDED_BY(mu_);
   size_t control_bytes_ ABSL_GUARDED_BY(mu_) = 0;
   bool writing_ ABSL_GUARDED_BY(mu_) = false;

@@ -81,13 +81,13 @@ class AnswerWriter {
 size_t WorkerSets::ToolsElsewhere(const std::string& ns) const {
   size_t tools = 0;
   for (const auto& [name, count] : registered_) {
-    if (name != ns) tools += count;
+    if (name != ns && queued_.find(name) == queued_.end()) tools += count;
+  }
+  for (const auto& [name, queued] : queued_) {
+    if (name != ns) tools += queued.tools;
   }
   for (const auto& [name, set] : open_) {
     if (name != ns) tools += set.tools.size();
-  }
-  for (const auto& [name, count] : queued_) {
-    if (name != ns) tools += count;
   }
   return tools;
 }
@@ -137,6 +137,9 @@ absl::StatusOr<std::vector<WorkerSet>> WorkerSets::Add(v1::WorkerPublish publish
   const size_t tools = ToolsElsewhere(ns) + set.tools.size();
   if (!set.refusal.empty()) {
     Refuse(set, "");
+  } else if (ns.empty()) {
+    // The registry would take it: its empty namespace is for the daemon's own tools.
+    Refuse(set, "a worker's tools need a namespace: [a-z0-9][a-z0-9-]{0,31}");
   } else if (last != committed_.end() && publish.generation() <= last->second) {
     Refuse(set, absl::StrCat("generation ", publish.generation(), " is not newer than ",
                              last->second, ", the last committed one"));
@@ -150,7 +153,8 @@ absl::StatusOr<std::vector<WorkerSet>> WorkerSets::Add(v1::WorkerPublish publish
   if (publish.commit()) {
     if (set.refusal.empty()) {
       committed_[ns] = set.generation;
-      queued_[ns] += set.tools.size();
+      ++queued_[ns].sets;
+      queued_[ns].tools = set.tools.size();
     }
     ready.push_back(std::move(set));
     open_.erase(ns);
@@ -168,16 +172,15 @@ WorkerSet WorkerSets::Withdraw(const std::string& ns) {
   set.ns = ns;
   set.bytes = kMessageOverhead;
   bytes_ += set.bytes;
+  ++queued_[ns].sets;
+  queued_[ns].tools = 0;
   return set;
 }
 
-void WorkerSets::Settle(const std::string& ns, size_t bytes, size_t tools, int64_t registered) {
+void WorkerSets::Settle(const std::string& ns, size_t bytes, bool refused, int64_t registered) {
   bytes_ -= bytes;
   const auto queued = queued_.find(ns);
-  if (queued != queued_.end()) {
-    queued->second -= tools;
-    if (queued->second == 0) queued_.erase(queued);
-  }
+  if (!refused && queued != queued_.end() && --queued->second.sets == 0) queued_.erase(queued);
   if (registered == 0) registered_.erase(ns);
   if (registered > 0) registered_[ns] = static_cast<size_t>(registered);
 }

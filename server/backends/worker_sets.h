@@ -43,9 +43,9 @@ class WorkerSets {
                                              std::vector<v1::WorkerRejected> bad_tools);
   // Drops an open set of this namespace, and gives the empty one.
   WorkerSet Withdraw(const std::string& ns);
-  // A set that Add or Withdraw gave, with its `bytes` and its number of `tools`, was published or
-  // refused: `registered` tools of it are in the registry, or, when negative, nothing has changed.
-  void Settle(const std::string& ns, size_t bytes, size_t tools, int64_t registered);
+  // A set that Add or Withdraw gave was published or refused: `registered` tools of it are in the
+  // registry, or, when negative, nothing has changed. `bytes` and `refused` are the set's.
+  void Settle(const std::string& ns, size_t bytes, bool refused, int64_t registered);
   // No set is open.
   bool idle() const { return open_.empty(); }
 
@@ -57,7 +57,11 @@ class WorkerSets {
   size_t bytes_ = 0;
   std::map<std::string, WorkerSet> open_;
   std::map<std::string, uint64_t> committed_;  // the last generation of each namespace
-  std::map<std::string, size_t> queued_;       // tools given by Add, not yet settled
+  struct Queued {
+    size_t sets = 0;   // given by Add or Withdraw, not yet settled
+    size_t tools = 0;  // of the last of them
+  };
+  std::map<std::string, Queued> queued_;
   std::map<std::string, size_t> registered_;
 };
 

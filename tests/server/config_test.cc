@@ -197,7 +197,9 @@ void ExpectRows(const google::protobuf::Descriptor& type, const std::string& pat
     const bool counts = IsDuration(field) ||
                         field.cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_UINT32 ||
                         field.cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_UINT64;
-    if (counts) EXPECT_NE(FindConfigField(here), nullptr) << here << " has no default and no range";
+    if (counts) {
+      EXPECT_NE(FindConfigField(here), nullptr) << here << " has no default and no range";
+    }
   }
 }
 TEST(Config, HasARowForEveryBound) { ExpectRows(*v1::Config::descriptor(), ""); }

@@ -143,12 +143,19 @@ TEST(WorkerSets, ABadNamespaceRefusesTheWholeSet) {
   EXPECT_THAT(published.rejected(), SizeIs(1));
 }
 
+TEST(WorkerSets, AWorkersToolsNeedANamespace) {
+  WorkerRig rig;
+  auto peer = rig.Worker("w", "", {WorkerTool("t")});
+  EXPECT_THAT(peer->TakePublished().refusal(), HasSubstr("need a namespace"));
+  EXPECT_EQ(rig.Entry("t"), nullptr);
+}
+
 TEST(WorkerSets, ANamespaceOfAnotherPrincipalIsRefusedNamingTheOwner) {
   WorkerRig rig;
   auto owner = rig.Worker("w", "ns", {WorkerTool("a")}, 0, "uid:1");
   auto thief = rig.Worker("w", "ns", {WorkerTool("b")}, 0, "uid:2");
   const v1::WorkerPublished published = thief->TakePublished();
-  EXPECT_THAT(published.refusal(), HasSubstr("uid:1"));
+  EXPECT_THAT(published.refusal(), HasSubstr("worker:w of uid:1"));
   EXPECT_FALSE(owner->Has(Response::kDrain));
   EXPECT_EQ(rig.StateOf("ns__a"), v1::TOOL_STATE_ACTIVE);
   EXPECT_EQ(rig.Entry("ns__b"), nullptr);
@@ -330,6 +337,36 @@ TEST(WorkerHub, WhatTheSuccessorDoesNotPublishGoesTheWayOfALostWorker) {
   EXPECT_EQ(rig.Entry("dropped__t"), nullptr);
   EXPECT_EQ(rig.StateOf("kept__t"), v1::TOOL_STATE_ACTIVE);
   EXPECT_THAT(rig.hub->List(), SizeIs(1));
+}
+
+TEST(WorkerHub, ASlowSuccessorIsWaitedForWithinTheGrace) {
+  WorkerRig rig;
+  auto old = rig.Worker("w", "ns", {WorkerTool("t")});
+  auto successor = rig.Connect();
+  successor->Hello("w");
+  rig.timers.Advance(absl::Seconds(9));
+  rig.executor.RunAll();
+  EXPECT_FALSE(old->stream->finished.has_value());
+  rig.Call("ns__t");
+  EXPECT_THAT(old->TakeInvocations(), SizeIs(1));
+  successor->Publish("ns", {WorkerTool("t")});
+  rig.executor.RunAll();
+  rig.Call("ns__t");
+  EXPECT_THAT(successor->TakeInvocations(), SizeIs(1));
+}
+
+TEST(WorkerHub, ASuccessorThatDiesAtItsStartLeavesTheOldStreamServing) {
+  WorkerRig rig;
+  auto old = rig.Worker("w", "ns", {WorkerTool("t")});
+  auto successor = rig.Connect();
+  successor->Hello("w");
+  successor->session->OnBroken();
+  rig.timers.Advance(absl::Seconds(3));
+  rig.executor.RunAll();
+  EXPECT_FALSE(old->stream->finished.has_value());
+  ASSERT_THAT(rig.hub->List(), SizeIs(1));
+  EXPECT_EQ(rig.hub->List()[0].state(), "attached");
+  EXPECT_EQ(rig.StateOf("ns__t"), v1::TOOL_STATE_ACTIVE);
 }
 
 TEST(WorkerHub, ALostPredecessorKeepsOnlyWhatWasNotTakenOver) {

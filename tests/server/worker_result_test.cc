@@ -83,17 +83,15 @@ TEST(WorkerResult, JsonThatIsNoneIsAFaultOfTheTool) {
     void (*set)(v1::WorkerToolResult&);
     const char* text;
   };
-  for (const Case& c : {Case{[](v1::WorkerToolResult& r) { r.set_structured_json("{,}"); },
-                             "structured_json that is not JSON"},
-                        Case{[](v1::WorkerToolResult& r) { r.set_meta_json("[1]"); },
-                             "meta_json that is not a JSON object"},
-                        Case{[](v1::WorkerToolResult& r) {
-                               r.add_content()->mutable_json()->set_json("nope");
-                             },
-                             "a JSON content that is not JSON"},
-                        Case{[](v1::WorkerToolResult& r) { r.set_summary("\xff"); },
-                             "not UTF-8 in summary"},
-                        Case{[](v1::WorkerToolResult& r) { r.add_content(); }, "holds nothing"}}) {
+  for (const Case& c :
+       {Case{[](v1::WorkerToolResult& r) { r.set_structured_json("{,}"); },
+             "structured_json that is not JSON"},
+        Case{[](v1::WorkerToolResult& r) { r.set_meta_json("[1]"); },
+             "meta_json that is not a JSON object"},
+        Case{[](v1::WorkerToolResult& r) { r.add_content()->mutable_json()->set_json("nope"); },
+             "a JSON content that is not JSON"},
+        Case{[](v1::WorkerToolResult& r) { r.set_summary("\xff"); }, "not UTF-8 in summary"},
+        Case{[](v1::WorkerToolResult& r) { r.add_content(); }, "holds nothing"}}) {
     v1::WorkerResult answer;
     c.set(*answer.mutable_result());
     const auto taken = Take(answer);

@@ -159,7 +159,8 @@ TEST(WorkerSession, GivesNoMoreThanTheCredit) {
   WorkerRig rig;
   auto peer = rig.Worker("w", "ns", {WorkerTool("t")}, 2);
   std::vector<std::shared_ptr<Outcome>> outcomes;
-  for (int i = 0; i < 5; ++i) outcomes.push_back(rig.Call("ns__t", absl::StrCat("{\"i\":", i, "}")));
+  for (int i = 0; i < 5; ++i)
+    outcomes.push_back(rig.Call("ns__t", absl::StrCat("{\"i\":", i, "}")));
   auto given = peer->TakeInvocations();
   ASSERT_THAT(given, SizeIs(2));
   EXPECT_EQ(rig.hub->List()[0].in_flight(), 2u);
@@ -286,9 +287,12 @@ TEST(WorkerSession, PingsAfterSilenceAndGivesUpAfterTheTimeout) {
   auto peer = rig.Worker("w", "ns", {WorkerTool("t")});
   const auto running = rig.Call("ns__t");
   peer->TakeInvocations();
-  rig.timers.Advance(absl::Seconds(30));
-  // Begin's first tick comes after interval and timeout.
+  rig.timers.Advance(absl::Seconds(9));
+  EXPECT_FALSE(peer->Has(Response::kPing));
+  rig.timers.Advance(absl::Seconds(2));
   EXPECT_TRUE(peer->Has(Response::kPing));
+  EXPECT_EQ(running->times, 0);
+  rig.timers.Advance(absl::Seconds(5));
   EXPECT_EQ(ReasonOf(running->status()), v1::ERROR_REASON_OUTCOME_UNKNOWN);
   ASSERT_TRUE(peer->stream->finished.has_value());
   EXPECT_EQ(ReasonOf(*peer->stream->finished), v1::ERROR_REASON_BACKEND_UNAVAILABLE);
