@@ -2,7 +2,7 @@
 //
 //   INSTANTIATE_TEST_SUITE_P(Mine, BackendContract, testing::Values(BackendMaker{"mine", &Make}));
 //
-// and by linking this folder's binary. The tools that a fixture must offer, under bare names:
+// and by linking this folder's binary. The tools that a fixture must offer, by these bare names:
 //   echo     gives back the JSON text of its arguments as one text
 //   fails    ends with an INVALID_ARGUMENT status, or a result with TOOL_INVALID_ARGUMENT
 //   holds    answers only when the fixture's Release() is called, with the text "released"
@@ -19,12 +19,16 @@
 
 namespace toolrack {
 
-// A backend with its tools published to `registry` under no namespace.
+// A backend with its tools published to `registry`.
 class BackendFixture {
  public:
   virtual ~BackendFixture() = default;
   virtual Registry& registry() = 0;
   virtual std::shared_ptr<Backend> backend() = 0;
+  // The canonical name of one of the tools.
+  virtual std::string NameOf(const std::string& bare) { return bare; }
+  // The backend is lost with the calls that it has; false when this kind cannot be.
+  virtual bool Lose() { return false; }
   // Ends all calls of `holds` that the tool has got, now and in future.
   virtual void Release() = 0;
 };
