@@ -35,6 +35,11 @@ void WorkerLink::Open(v1::WorkerService::Stub* stub) {
   AddHold();  // writes come from outside reactions
   StartRead(&read_message_);
   StartCall();
+  {
+    absl::MutexLock lock(&mu_);
+    open_ = true;
+  }
+  Pump();
 }
 
 bool WorkerLink::Send(v1::WorkerServiceAttachRequest message) {
@@ -99,7 +104,7 @@ void WorkerLink::Pump() {
   bool write = false;
   {
     absl::MutexLock lock(&mu_);
-    if (writing_ || shut_) return;
+    if (!open_ || writing_ || shut_) return;
     write = FillMessage();
     if (write) {
       writing_ = true;

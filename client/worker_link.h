@@ -57,7 +57,8 @@ class WorkerLink : public grpc::ClientBidiReactor<v1::WorkerServiceAttachRequest
   WorkerLink(std::shared_ptr<Listener> listener, std::shared_ptr<WorkerLinkCount> count)
       : token_(std::move(count)), listener_(std::move(listener)) {}
 
-  // Starts the stream; `stub` outlives it.
+  // Starts the stream; `stub` outlives it. Whatever was sent before is written then; Close and
+  // Abort may come before it, too.
   void Open(v1::WorkerService::Stub* stub);
   // Queues a message. False: the stream is over.
   bool Send(v1::WorkerServiceAttachRequest message);
@@ -90,6 +91,7 @@ class WorkerLink : public grpc::ClientBidiReactor<v1::WorkerServiceAttachRequest
   absl::Mutex mu_;
   std::deque<v1::WorkerServiceAttachRequest> control_ ABSL_GUARDED_BY(mu_);
   std::deque<v1::WorkerResult> results_ ABSL_GUARDED_BY(mu_);
+  bool open_ ABSL_GUARDED_BY(mu_) = false;
   bool writing_ ABSL_GUARDED_BY(mu_) = false;
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
   // No write may be started any more; the hold is given back.

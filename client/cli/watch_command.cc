@@ -55,8 +55,9 @@ std::string EventText(const v1::WatchToolsResponse& event) {
       kind = "unknown";
       break;
   }
-  if (text.empty()) return absl::StrFormat("%-6d %s", event.revision(), kind);
-  return absl::StrFormat("%-6d %-8s %s", event.revision(), kind, Printable(text, Lines::kJoin));
+  std::string line = absl::StrFormat("%-6d %-8s", event.revision(), kind);
+  if (!text.empty()) absl::StrAppend(&line, " ", Printable(text, Lines::kJoin));
+  return line;
 }
 
 int Watch(CommandLine& line, WatchOptions& options) {
