@@ -55,9 +55,8 @@ std::string EventText(const v1::WatchToolsResponse& event) {
       kind = "unknown";
       break;
   }
-  std::string line = absl::StrFormat("%-6d %-8s", event.revision(), kind);
-  if (!text.empty()) absl::StrAppend(&line, " ", Printable(text, Lines::kJoin));
-  return line;
+  if (text.empty()) return absl::StrFormat("%-6d %s", event.revision(), kind);
+  return absl::StrFormat("%-6d %-8s %s", event.revision(), kind, Printable(text, Lines::kJoin));
 }
 
 int Watch(CommandLine& line, WatchOptions& options) {

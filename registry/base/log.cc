@@ -41,8 +41,8 @@ constexpr const char* kJsonPattern =
     R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","message":%v})";
 
 std::shared_ptr<spdlog::logger> MakeStderrLogger() {
-  auto logger = std::make_shared<spdlog::logger>(
-      "toolrack", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  auto logger = std::make_shared<spdlog::logger>("toolrack",
+                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
   logger->set_pattern(kTextPattern);
   logger->flush_on(spdlog::level::warn);
   return logger;
