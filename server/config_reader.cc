@@ -179,7 +179,10 @@ v1::Config ReadConfig(absl::string_view text, std::vector<ConfigMistake>& mistak
       mistakes.push_back(std::move(mistake));
     }
   } catch (const YAML::Exception& error) {
-    mistakes.push_back({error.mark.line + 1, error.mark.column + 1, "", error.msg});
+    mistakes.push_back(
+        {error.mark.line + 1, error.mark.column + 1, "", ForMessage(error.msg, 200)});
+  } catch (const std::exception& error) {
+    mistakes.push_back({0, 0, "", ForMessage(error.what(), 200)});
   }
   std::stable_sort(mistakes.begin(), mistakes.end(),
                    [](const ConfigMistake& a, const ConfigMistake& b) {

@@ -235,7 +235,10 @@ void Server::Parts::Stop() {
   watches.EndAll(Draining("daemon"));
   pipeline.StopAll();
   workers.Shutdown();
-  for (const std::unique_ptr<GrpcServer>& server : servers) server->Shutdown(kLastWrites);
+  // One deadline for all: streams that only their client ends (health, reflection) wait for it
+  // once.
+  const absl::Time last_write = absl::Now() + kLastWrites;
+  for (const std::unique_ptr<GrpcServer>& server : servers) server->Shutdown(last_write);
   // Every caller has its answer by now; what is left is tools that have not noticed yet.
   absl::Duration warned = Clock::Real().SteadyNow();
   while (pipeline.calls_in_flight() > 0) {

@@ -1,13 +1,19 @@
 #include "server/rpc/grpc_server.h"
 
 #include <google/protobuf/stubs/logging.h>
+#include <grpc/support/log.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
 
+#include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "registry/base/clock.h"
 #include "registry/base/errors.h"
+#include "registry/base/log.h"
 
 namespace toolrack {
 namespace {
@@ -16,11 +22,22 @@ constexpr int kMaxMetadataBytes = 16 << 10;
 constexpr absl::Duration kMinClientPingInterval = absl::Seconds(5);
 constexpr int kMaxPingStrikes = 3;
 
+// gRPC's own complaints, at most one a second: a client could fill the log with them.
+void LogFromGrpc(gpr_log_func_args* args) {
+  static std::atomic<int64_t> last{0};
+  if (args->severity != GPR_LOG_SEVERITY_ERROR) return;
+  const int64_t now = absl::ToInt64Seconds(Clock::Real().SteadyNow());
+  int64_t before = last.load(std::memory_order_relaxed);
+  if (before == now || !last.compare_exchange_strong(before, now)) return;
+  LogWarning(absl::StrCat("gRPC: ", ForMessage(args->message, 300)));
+}
+
 void SetUpProcess() {
   static std::once_flag once;
   std::call_once(once, [] {
     // A client could fill the log: protobuf writes a line for each string that is not UTF-8.
     google::protobuf::SetLogHandler(nullptr);
+    gpr_set_log_function(LogFromGrpc);
     grpc::EnableDefaultHealthCheckService(true);
     // Also keeps the linker from dropping the library.
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -61,7 +78,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
   return out;
 }
 
-GrpcServer::~GrpcServer() { Shutdown(absl::ZeroDuration()); }
+GrpcServer::~GrpcServer() { Shutdown(absl::InfinitePast()); }
 
 void GrpcServer::SetServing(bool serving) {
   grpc::HealthCheckServiceInterface* health = server_->GetHealthCheckService();
@@ -69,10 +86,10 @@ void GrpcServer::SetServing(bool serving) {
   health->SetServingStatus("", serving);
 }
 
-void GrpcServer::Shutdown(absl::Duration grace) {
+void GrpcServer::Shutdown(absl::Time deadline) {
   if (down_ || server_ == nullptr) return;
   down_ = true;
-  server_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
+  server_->Shutdown(absl::ToChronoTime(std::max(deadline, absl::UnixEpoch())));
   server_->Wait();
 }
 

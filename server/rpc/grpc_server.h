@@ -41,8 +41,8 @@ class GrpcServer {
   grpc::Server* get() { return server_.get(); }
   // For every service and for the server as a whole.
   void SetServing(bool serving);
-  // Waits for running calls until `grace` has passed, then cancels them. Not from a gRPC thread.
-  void Shutdown(absl::Duration grace);
+  // Waits for running calls until `deadline`, then cancels them. Not from a gRPC thread.
+  void Shutdown(absl::Time deadline);
 
  private:
   GrpcServer() = default;
