@@ -104,6 +104,8 @@ struct CallPipeline::State {
               absl::Duration duration);
 
   const Parts parts;
+  // Wall time when the steady clock was 0.
+  const absl::Time wall_at_zero = parts.clock->WallNow() - parts.clock->SteadyNow();
   PipelineOptions options;
   ArgumentLimits argument_limits;
   ResultLimits result_limits;
@@ -402,7 +404,6 @@ v1::ExplainCallResponse CallPipeline::Explain(const v1::CallToolRequest& request
 }
 
 std::vector<v1::CallInfo> CallPipeline::RunningCalls() const {
-  const absl::Time wall = state_->parts.clock->WallNow();
   const absl::Duration now = state_->parts.clock->SteadyNow();
   std::vector<v1::CallInfo> out;
   for (CallTable::Row& row : state_->table.Rows()) {
@@ -413,7 +414,8 @@ std::vector<v1::CallInfo> CallPipeline::RunningCalls() const {
     info.set_session_id(ForMessage(row.session_id, 200));
     info.set_state(row.backend.empty() ? "queued" : "running");
     info.set_backend(std::move(row.backend));
-    SetTimestamp(wall - (now - row.start), *info.mutable_start_time());
+    // Pages are sorted by it: the same call must have the same time in each.
+    SetTimestamp(state_->wall_at_zero + row.start, *info.mutable_start_time());
     SetDuration(now - row.start, *info.mutable_age());
     out.push_back(std::move(info));
   }

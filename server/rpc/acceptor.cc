@@ -116,13 +116,13 @@ void Acceptor::State::Warn(const std::string& line) {
 }
 
 void Acceptor::State::Refuse(size_t index, int fd, const std::string& why) {
-  ::close(fd);
   std::string address;
   {
     absl::MutexLock lock(&mu);
     ++ports[index].refused;
     address = ports[index].socket.address();
   }
+  ::close(fd);
   Warn(absl::StrCat("refused a connection on ", address, ": ", why));
 }
 

@@ -97,7 +97,8 @@ TEST_F(AdminTest, ShowsTheLastRefusalsWithTheirReasons) {
   v1::CallToolRequest call;
   call.set_name("no_such_tool");
   v1::CallToolResponse response;
-  EXPECT_FALSE(tools_->CallTool(NewContext().get(), call, &response).ok());
+  const absl::Status status = FromGrpc(tools_->CallTool(NewContext().get(), call, &response));
+  EXPECT_EQ(ReasonOf(status), v1::ERROR_REASON_TOOL_NOT_FOUND) << status;
   v1::ListCallsResponse list;
   ASSERT_TRUE(admin_->ListCalls(NewContext().get(), {}, &list).ok());
   ASSERT_EQ(list.refusals_size(), 1);

@@ -193,7 +193,8 @@ TEST_F(ReflectionTest, ListsTheServicesOfTheSocket) {
   request.set_list_services("");
   const auto names = [&](const char* scope) {
     std::vector<std::string> out;
-    for (const auto& one : Ask(scope, request).list_services_response().service()) {
+    const reflection::ServerReflectionResponse response = Ask(scope, request);
+    for (const auto& one : response.list_services_response().service()) {
       out.push_back(one.name());
     }
     return out;
