@@ -82,7 +82,8 @@ std::string CheckRange(T value, const ConfigField* row, absl::string_view text, 
 absl::StatusOr<uint64_t> ParseCount(absl::string_view text) {
   uint64_t value = 0;
   // SimpleAtoi also takes spaces and a sign.
-  if (text.empty() || !absl::ascii_isdigit(text[0]) || !absl::SimpleAtoi(text, &value)) {
+  if (text.find_first_not_of("0123456789") != absl::string_view::npos ||
+      !absl::SimpleAtoi(text, &value)) {
     return absl::InvalidArgumentError(
         absl::StrCat("must be a whole number; got ", ForMessage(text, 60)));
   }

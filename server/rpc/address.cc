@@ -5,7 +5,6 @@
 
 #include <cstring>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "registry/base/errors.h"
@@ -24,8 +23,9 @@ absl::StatusOr<TcpAddress> ParseTcpAddress(absl::string_view text) {
   if (colon == absl::string_view::npos) return bad;
   const absl::string_view port = text.substr(colon + 1);
   uint32_t number = 0;
-  if (port.empty() || !absl::ascii_isdigit(port[0]) || !absl::SimpleAtoi(port, &number) ||
-      number > 65535) {
+  // SimpleAtoi also takes spaces and a sign.
+  if (port.find_first_not_of("0123456789") != absl::string_view::npos ||
+      !absl::SimpleAtoi(port, &number) || number > 65535) {
     return bad;
   }
   TcpAddress address;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/synchronization/notification.h"
+#include "registry/name.h"
 #include "tests/testing/server_fixture.h"
 
 namespace toolrack {
@@ -76,7 +77,9 @@ void HeldTool::AnswerAll(const std::string& text) {
 }
 
 TestTools::TestTools(Registry& registry, std::string ns)
-    : server_(&registry, "test-" + ns, ns), registrar_(std::move(*server_.TakeRegistrar())) {}
+    : ns_(ns),
+      server_(&registry, "test-" + ns, ns),
+      registrar_(std::move(*server_.TakeRegistrar())) {}
 
 void TestTools::Add(v1::Tool definition, std::shared_ptr<Tool> tool) {
   const absl::Status status =
@@ -94,7 +97,7 @@ std::shared_ptr<HeldTool> TestTools::AddHeld(const std::string& name) {
 }
 
 void TestTools::Remove(const std::string& name) {
-  if (!registrar_.Unregister(name).ok()) std::abort();
+  if (!registrar_.Unregister(CanonicalName(ns_, name)).ok()) std::abort();
 }
 
 }  // namespace toolrack

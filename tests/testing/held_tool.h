@@ -54,9 +54,11 @@ class TestTools {
   // Aborts the test binary when it is refused.
   void Add(v1::Tool definition, std::shared_ptr<Tool> tool);
   std::shared_ptr<HeldTool> AddHeld(const std::string& name);
+  // By its bare name.
   void Remove(const std::string& name);
 
  private:
+  const std::string ns_;
   ToolServer server_;
   ToolRegistrar registrar_;
 };
