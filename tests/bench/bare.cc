@@ -248,7 +248,8 @@ class BareWorkers : public v1::WorkerService::CallbackService {
 
 int Main(int argc, char** argv) {
   const Flags flags(argc, argv);
-  if (flags.Number("deadlock-checks", 1) == 0) {
+  // As the daemon does.
+  if (flags.Number("deadlock-checks", 0) == 0) {
     absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   }
   BareTools tools(flags.Number("structured", 0) != 0);

@@ -4,7 +4,7 @@
 Method. "Bare" is bench_bare: the least that a daemon on the same gRPC callback API can do with the same bytes on the
 wire (an echo from a reactor of its own; a relay over the same batched stream), without look-up, parsing, validation,
 limits, counters and log. "Ours" is toolrackd with its default limits. Both are built by the same compiler with the same
-flags and linked to gRPC in the same way; both stand as processes of their own during the whole of a work; bench_load
+flags, linked to gRPC in the same way, and both switch Abseil's search for lock cycles off; both stand as processes of their own during the whole of a work; bench_load
 (callback API, a closed loop with N calls in flight on one connection) and bench_worker are the same for both.
 
  - CPU per call: the daemon's CPU clock (all its threads, user and system) over the calls answered in the window. This is
