@@ -4,13 +4,16 @@
 Method. "Bare" is bench_bare: the least that a daemon on the same gRPC callback API can do with the same bytes on the
 wire (an echo from a reactor of its own; a relay over the same batched stream), without look-up, parsing, validation,
 limits, counters and log. "Ours" is toolrackd with its default limits. Both are built by the same compiler with the same
-flags, linked to gRPC in the same way, and both switch Abseil's search for lock cycles off; both stand as processes of their own during the whole of a work; bench_load
-(callback API, a closed loop with N calls in flight on one connection) and bench_worker are the same for both.
+flags, linked to gRPC in the same way, and both switch Abseil's search for lock cycles off. Both stand as processes of
+their own during the whole of a work; bench_load (callback API, a closed loop with N calls in flight on one connection)
+and bench_worker are the same for both.
 
  - CPU per call: the daemon's CPU clock (all its threads, user and system) over the calls answered in the window. This is
    the figure to compare: it moves by some 10 % on a busy machine, where calls per second move by a factor of two.
  - Each repetition runs one side directly after the other, the order swapped from one to the next. A side's figure is the
    median over the repetitions; the ratio is the median of the ratios of the pairs, so that a slow spell hits both.
+ - Instructions per call: the daemon under callgrind, its total after many calls less its total after few, over the
+   difference. User space only, and threads take turns there; but it repeats within 2 % however busy the machine is.
  - Memory: resident set of a fresh daemon before and after N idle connections, workers or calls that sleep, divided by N.
    "Above bare" is the difference of the two.
  - Start: from exec to the first SERVING of grpc.health.v1, seen by a client that is up already.
@@ -127,11 +130,11 @@ class Bench:
 
     # The two sides. Each gives an object with pid, agent and worker (addresses), tcp (address).
 
-    def bare(self):
+    def bare(self, wrap=(), log="bare.log"):
         self.serial += 1
         socket = f"unix:{self.dir}/bare-{self.serial}.sock"
-        side = Process([self.tool("bench_bare"), f"--listen={socket}", "--tcp=1"], "serving",
-                       log=f"{self.dir}/bare.log")
+        side = Process([*wrap, self.tool("bench_bare"), f"--listen={socket}", "--tcp=1"], "serving",
+                       log=f"{self.dir}/{log}")
         side.agent = side.worker = socket
         side.tcp = side.line.split()[1]
         side.name = "bare"
@@ -150,18 +153,18 @@ class Bench:
         command = [self.tool("toolrackd"), "--config", config, "--runtime-dir", runtime]
         return command + (["--listen", "127.0.0.1:0"] if tcp else [])
 
-    def ours(self, calls_logged=False):
+    def ours(self, calls_logged=False, wrap=(), log="ours.log"):
         runtime, config = self.daemon_files(calls_logged)
-        side = Process(self.daemon_command(runtime, config), None, log=f"{self.dir}/ours.log")
+        side = Process([*wrap, *self.daemon_command(runtime, config)], None, log=f"{self.dir}/{log}")
         side.agent = f"unix:{runtime}/agent.sock"
         side.worker = f"unix:{runtime}/worker.sock"
         side.tcp = None
         side.name = "ours"
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while not self.reachable(side.agent):
             if time.monotonic() > end or side.child.poll() is not None:
                 side.stop()
-                raise Failed(f"toolrackd does not answer; see {self.dir}/ours.log")
+                raise Failed(f"toolrackd does not answer; see {self.dir}/{log}")
             time.sleep(0.02)
         side.tcp = self.tcp_of(side.pid)
         side.stop = lambda: self.terminate(side)
@@ -273,6 +276,42 @@ class Bench:
                 for worker in workers:
                     worker.stop()
 
+    def instructions(self):
+        if shutil.which("valgrind") is None:
+            note("no valgrind: left out")
+            return
+        few, many = (10, 20) if self.options.smoke else (1000, 4000)
+        for what, tool, arguments, target in (("echo", "echo", ECHO_ARGUMENTS, "≤ 1.25"),
+                                              ("relay", "bench-0__echo", ARGUMENTS, "≤ 1.30")):
+            per_call = {}
+            for make in self.bare, self.ours:
+                totals = []
+                for calls in few, many:
+                    self.serial += 1
+                    log = f"callgrind-{self.serial}.log"
+                    wrap = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null")
+                    with make(wrap=wrap, log=log) as side:
+                        worker = None
+                        if what == "relay":
+                            worker = Process([self.tool("bench_worker"), f"--target={side.worker}"], "attached",
+                                             log=f"{self.dir}/worker.log")
+                        try:
+                            run = subprocess.run(
+                                [self.tool("bench_load"), "--do=call", f"--target={side.agent}", f"--tool={tool}",
+                                 f"--args={arguments}", "--in-flight=64", f"--calls={calls}"], capture_output=True,
+                                text=True, timeout=300, check=False)
+                            if run.returncode != 0:
+                                raise Failed(f"load on {side.name}: {run.stdout} {run.stderr}")
+                        finally:
+                            if worker is not None:
+                                worker.stop()
+                    with open(f"{self.dir}/{log}", encoding="utf-8", errors="replace") as file:
+                        totals.append(int(re.search(r"Collected : (\d+)", file.read()).group(1)))
+                per_call[side.name] = (totals[1] - totals[0]) / (many - few)
+            bare, ours = per_call["bare"], per_call["ours"]
+            self.row(f"{what}, unix, 64 in flight: instructions a call", f"{bare / 1000:.1f} k", f"{ours / 1000:.1f} k",
+                     f"{ours / bare:.2f}", target)
+
     def grown(self, side, command, count):
         """Memory (KiB) and threads that `command` adds to a fresh daemon while it holds."""
         self.load(side, side.agent, "echo", ECHO_ARGUMENTS, 64, 0.5)
@@ -379,7 +418,7 @@ class Bench:
             self.row(name, nanoseconds(base) if base else "", nanoseconds(took),
                      f"{took / base:.2f}" if base else "", targets.get(name, ""))
 
-    WORKS = ("echo", "relay", "memory", "relayed_memory", "start", "attach", "micro")
+    WORKS = ("echo", "relay", "instructions", "memory", "relayed_memory", "start", "attach", "micro")
 
     def run(self):
         failed = False
