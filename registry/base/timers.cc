@@ -32,9 +32,14 @@ class ThreadTimers : public Timers {
     const absl::Duration due = Clock::Real().SteadyNow() + delay;
     absl::MutexLock lock(&mu_);
     const TimerId id = ++last_id_;
-    const auto at = queue_.emplace(Key(due, id), std::move(fire)).first;
+    queue_.emplace(Key(due, id), std::move(fire));
     dues_.emplace(id, due);
-    if (at == queue_.begin()) wake_.Signal();
+    // Calls arm and disarm their limits all the time: the thread is woken only when it would sleep
+    // too long, not whenever a timer is the first.
+    if (due < asleep_until_) {
+      asleep_until_ = due;
+      wake_.Signal();
+    }
     return id;
   }
 
@@ -70,14 +75,14 @@ class ThreadTimers : public Timers {
     absl::MutexLock lock(&mu_);
     thread_id_ = std::this_thread::get_id();
     while (!stopping_) {
-      if (queue_.empty()) {
-        wake_.Wait(&mu_);
-        continue;
-      }
       const auto first = queue_.begin();
-      const absl::Duration left = first->first.first - Clock::Real().SteadyNow();
+      const absl::Duration due =
+          first == queue_.end() ? absl::InfiniteDuration() : first->first.first;
+      const absl::Duration left = due - Clock::Real().SteadyNow();
       if (left > absl::ZeroDuration()) {
+        asleep_until_ = due;
         wake_.WaitWithTimeout(&mu_, left);
+        asleep_until_ = -absl::InfiniteDuration();
         continue;
       }
       absl::AnyInvocable<void()> fire = std::move(first->second);
@@ -96,6 +101,8 @@ class ThreadTimers : public Timers {
   absl::CondVar wake_;
   std::map<Key, absl::AnyInvocable<void()>> queue_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<TimerId, absl::Duration> dues_ ABSL_GUARDED_BY(mu_);
+  // When the thread wakes by itself; in the past while it is awake.
+  absl::Duration asleep_until_ ABSL_GUARDED_BY(mu_) = -absl::InfiniteDuration();
   TimerId last_id_ ABSL_GUARDED_BY(mu_) = 0;
   TimerId running_ ABSL_GUARDED_BY(mu_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
