@@ -17,6 +17,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
 #include "tests/bench/harness.h"
 #include "toolrack/v1/tool_service.grpc.pb.h"
@@ -30,19 +31,22 @@ constexpr size_t kBatchBytes = 256 << 10;
 
 // What every answer carries besides the content, at the size that the daemon's answers have.
 void FillCommon(v1::CallToolResponse* response) {
-  response->set_call_id("0123456789abcdef");
+  response->set_call_id("0123456789abcdef0123");
   response->mutable_duration()->set_nanos(12345);
   response->set_revision(1);
 }
 
 class EchoCall : public grpc::ServerUnaryReactor {
  public:
-  EchoCall(const v1::CallToolRequest* request, v1::CallToolResponse* response, bool structured) {
+  EchoCall(const v1::CallToolRequest* request, v1::CallToolResponse* response) {
     FillCommon(response);
+    // The text in `{"text":"…"}`, as the built-in echo gives it.
+    absl::string_view text = request->arguments_json();
+    absl::ConsumePrefix(&text, "{\"text\":\"");
+    absl::ConsumeSuffix(&text, "\"}");
     v1::ToolResult* result = response->mutable_result();
-    result->add_content()->mutable_text()->set_text(request->arguments_json());
-    if (structured) result->set_structured_json(request->arguments_json());
-    result->set_total_bytes(request->arguments_json().size());
+    result->add_content()->mutable_text()->mutable_text()->assign(text.data(), text.size());
+    result->set_total_bytes(text.size());
     Finish(grpc::Status::OK);
   }
   void OnCancel() override {}
@@ -211,11 +215,10 @@ std::atomic<WorkerStream*> WorkerStream::current{nullptr};
 
 class BareTools : public v1::ToolService::CallbackService {
  public:
-  explicit BareTools(bool structured) : structured_(structured) {}
   grpc::ServerUnaryReactor* CallTool(grpc::CallbackServerContext*,
                                      const v1::CallToolRequest* request,
                                      v1::CallToolResponse* response) override {
-    if (request->name() == "echo") return new EchoCall(request, response, structured_);
+    if (request->name() == "echo") return new EchoCall(request, response);
     if (absl::EndsWith(request->name(), "sleep") && WorkerStream::current == nullptr) {
       return new ParkedCall();
     }
@@ -228,14 +231,11 @@ class BareTools : public v1::ToolService::CallbackService {
     v1::Invocation invocation;
     invocation.set_tool(request->name());
     invocation.set_arguments_json(request->arguments_json());
-    invocation.set_call_id("0123456789abcdef");
+    invocation.set_call_id("0123456789abcdef0123");
     invocation.set_attempt(1);
     worker->Submit(std::move(invocation), call);
     return call;
   }
-
- private:
-  const bool structured_;
 };
 
 class BareWorkers : public v1::WorkerService::CallbackService {
@@ -252,7 +252,7 @@ int Main(int argc, char** argv) {
   if (flags.Number("deadlock-checks", 0) == 0) {
     absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   }
-  BareTools tools(flags.Number("structured", 0) != 0);
+  BareTools tools;
   BareWorkers workers;
   grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
