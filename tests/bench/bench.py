@@ -211,11 +211,14 @@ class Bench:
         seconds = seconds or self.options.seconds
         run = subprocess.run(
             [self.tool("bench_load"), "--do=call", f"--target={address}", f"--tool={tool}", f"--args={arguments}",
-             f"--in-flight={in_flight}", f"--seconds={seconds}", f"--warmup={min(0.3, seconds)}",
-             f"--cpu-of={side.pid}"], capture_output=True, text=True, timeout=120, check=False)
+             f"--in-flight={in_flight}", f"--seconds={seconds}", f"--cpu-of={side.pid}",
+             # A count, so that a slow machine cannot make the window empty.
+             f"--calls={2 * in_flight if self.options.smoke else 0}"], capture_output=True, text=True, timeout=120, check=False)
         if run.returncode != 0:
             raise Failed(f"load on {side.name}: {run.stdout} {run.stderr}")
         result = json.loads(run.stdout)
+        if result["calls"] == 0:
+            raise Failed(f"load on {side.name}: no call was answered within {seconds} s")
         result["cpu"] = result["cpu_us"][0]
         return result
 
@@ -464,7 +467,7 @@ def main():
     parser.add_argument("--smoke", action="store_true", help="tiny counts: shows that it works, no figures")
     options = parser.parse_args()
     if options.smoke:
-        options.reps, options.memory_reps, options.seconds, options.held = 1, 1, 0.05, 20
+        options.reps, options.memory_reps, options.held = 1, 1, 20
     bench = Bench(options)
     try:
         good = bench.run()

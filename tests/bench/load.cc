@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -201,7 +202,8 @@ int DoCall(const Flags& flags) {
   ended = load.Stop() && ended;
   std::vector<std::string> per_call;
   for (absl::Duration spent : cpu) {
-    per_call.push_back(absl::StrFormat("%.3f", absl::ToDoubleMicroseconds(spent) / calls));
+    per_call.push_back(
+        absl::StrFormat("%.3f", absl::ToDoubleMicroseconds(spent) / std::max<uint64_t>(calls, 1)));
   }
   std::string error = load.first_error();
   for (char& c : error) {
