@@ -1,11 +1,15 @@
 // The one door to JSON Schema validation. Behind it stands valijson; nothing of it, and no
 // exception, comes out.
 //
-// Dialect by `$schema`: draft-07 and 2020-12 (the default, and with it 2019-09's keywords where
-// they mean the same), as far as each keyword can be enforced exactly. What cannot be is a fault at
-// compile time, by keyword and JSON Pointer: never a silent accept. Keywords that no dialect knows
-// are annotations and are ignored. `format` is an annotation. No network, ever: every `$ref` stays
-// inside the document.
+// Dialect by `$schema`: draft-04, draft-06, draft-07, 2019-09 or 2020-12 (the default); another is
+// refused. What cannot be enforced exactly is a fault at compile time, by keyword and JSON Pointer:
+// never a silent accept. Refused so are look-around and back-references in patterns, `$dynamicRef`
+// and `$recursiveRef` where their meaning depends on the way to them, and keywords of another
+// dialect than the schema's own. Keywords that no dialect knows are annotations and are ignored,
+// and so is `format`. No network, ever: every `$ref` stays inside the document.
+//
+// Numbers are compared by value: 1.0 is an integer, 64-bit integers are exact, `multipleOf` is
+// decimal. An integer beyond 64 bits is the nearest double, as in Json.
 #ifndef TOOLRACK_REGISTRY_SCHEMA_SCHEMA_H_
 #define TOOLRACK_REGISTRY_SCHEMA_SCHEMA_H_
 
@@ -25,28 +29,29 @@ struct SchemaLimits {
   size_t max_bytes = 256 << 10;
   size_t max_nodes = 10000;  // JSON values in the document
   size_t max_depth = 64;
-  // Visits of one validation; a schema that fans out further on some data refuses that data, by
-  // name.
+  // Visits of one validation; a schema that fans out further on some data refuses that data, and
+  // says so.
   size_t max_visits = 100000;
 };
 
 // Bumped whenever a verdict could change: remembered verdicts of another version are void.
 inline constexpr int kSchemaCheckerVersion = 1;
 
-// A compiled schema. Immutable, thread-safe, no lock on the validating path.
+// A compiled schema. Immutable, thread-safe; no lock of ours on the validating path.
 class Schema {
  public:
   struct Compiled;  // the schema, or every fault found
   // `object_root`: the root must be an object schema (tools' inputs): `type` must be "object" or,
-  // when absent, be implied by a root that is `{}`-like with `properties`; anything else is a
-  // fault.
+  // when absent, be implied by `properties`; `{}` and a lone `$schema` say nothing about an object
+  // and are refused as everything else is. Only objects fit such a schema.
   static Compiled Compile(absl::string_view text, const SchemaLimits& limits, bool object_root);
 
   ~Schema();
   Schema(const Schema&) = delete;
   Schema& operator=(const Schema&) = delete;
 
-  // The verdict alone: fast, stops at the first fault.
+  // The verdict alone: fast, stops at the first fault. False, too, for a value that takes more than
+  // `max_visits` or is too deep for this schema.
   bool Accepts(const Json& value) const;
   // The faults in words for a model: JSON Pointer, what was wanted, what came (shortened), the
   // allowed values, the nearest name. At most `max`. Empty exactly when Accepts.
@@ -62,8 +67,12 @@ class Schema {
 
 struct Schema::Compiled {
   std::shared_ptr<const Schema> schema;  // null when there are faults of severity ERROR
-  std::vector<v1::Finding>
-      findings;  // pointers are into the schema document; rule e.g. `unsupported_keyword`
+  // Pointers are into the schema document. At most 32. The rules of ERRORs: `not_json`,
+  // `not_a_schema`, `schema_too_large`, `unknown_dialect`, `root_not_object`, `invalid_keyword`
+  // (its form), `unsupported_keyword`, `unsupported_pattern`, `unresolved_reference`,
+  // `reference_cycle` (one that never gets deeper into the value), `internal`. Of WARNINGs:
+  // `ignored_keyword`.
+  std::vector<v1::Finding> findings;
 };
 
 }  // namespace toolrack
