@@ -107,8 +107,9 @@ class NodeConstraint : public valijson::constraints::PolyConstraint {
     const auto& adapter = static_cast<const ValueAdapter&>(target);
     const Json& value = adapter.value();
     Pass& pass = adapter.pass();
-    if (pass.visits_left == 0 || pass.stack.spent()) throw TooManySteps();
-    --pass.visits_left;
+    const size_t cost = CostOf(*node_, value);
+    if (pass.visits_left < cost || pass.stack.spent()) throw TooManySteps();
+    pass.visits_left -= cost;
     if (!FitsOwnRules(*node_, value)) return false;
     if (node_->array && value.is_array()) {
       return ItemsFit(*node_->array, value, pass) &&

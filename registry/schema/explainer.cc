@@ -70,11 +70,7 @@ class Explainer {
   // `optional`: the value is a member that may be left out.
   void Check(const Node& node, const Json& value, bool optional, Faults& out) {
     if (exhausted_ || out.full()) return;
-    if (visits_left_ == 0 || stack_.spent()) {
-      exhausted_ = true;
-      return;
-    }
-    --visits_left_;
+    if (!Spend(CostOf(node, value))) return;
     if (node.never) return out.Add(path_, "is not allowed");
     if (!CheckValue(node, value, optional, out)) return;
     if (node.number && value.is_number()) CheckNumber(*node.number, value, out);
@@ -91,6 +87,12 @@ class Explainer {
   bool exhausted() const { return exhausted_; }
 
  private:
+  bool Spend(size_t visits) {
+    if (visits_left_ < visits || stack_.spent()) exhausted_ = true;
+    if (!exhausted_) visits_left_ -= visits;
+    return !exhausted_;
+  }
+
   bool Fits(const Node& node, const Json& value) {
     Faults faults{1};
     Check(node, value, false, faults);
@@ -118,6 +120,8 @@ class Explainer {
       } else {
         for (const Json& each : *node.values->allowed) fault.allowed.push_back(&each);
       }
+      // Looking for the nearest of many takes its time.
+      Spend(fault.allowed.size() / 4);
       fault.text = ExpectedText(fault.allowed, value) + NullHint(value, optional);
       out.Add(std::move(fault));
       return false;
@@ -208,6 +212,7 @@ class Explainer {
 
   void CheckObject(const ObjectRules& rules, const Json& value, Faults& out) {
     for (const std::string& name : rules.required) {
+      if (out.full()) return;
       if (value.contains(name)) continue;
       const Node* node = rules.FindProperty(name);
       const std::string wanted = node == nullptr ? "" : WantedText(*node);
@@ -249,6 +254,7 @@ class Explainer {
     }
     if (!matched && rules.additional != nullptr) {
       if (rules.additional->never) {
+        Spend(rules.properties.size() / 4);
         out.Add(path_ + PointerStep(name), UnknownText(rules, name));
       } else {
         CheckAt(name, *rules.additional, member, optional, out);

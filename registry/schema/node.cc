@@ -52,8 +52,22 @@ const Node* ObjectRules::FindProperty(const std::string& name) const {
 bool FitsValues(const ValueRules& rules, const Json& value) {
   if (rules.constant && !SameJson(*rules.constant, value)) return false;
   if (!rules.allowed) return true;
-  return std::any_of(rules.allowed->begin(), rules.allowed->end(),
-                     [&value](const Json& each) { return SameJson(each, value); });
+  const std::vector<Json>& allowed = *rules.allowed;
+  const auto at = std::lower_bound(
+      rules.order.begin(), rules.order.end(), value,
+      [&allowed](size_t i, const Json& wanted) { return CompareJson(allowed[i], wanted) < 0; });
+  return at != rules.order.end() && SameJson(allowed[*at], value);
+}
+
+size_t CostOf(const Node& node, const Json& value) {
+  size_t cost = 1;
+  if (node.values) cost += node.values->weight / 16;
+  if (node.string && node.string->pattern && value.is_string()) {
+    cost += value.get_ref<const std::string&>().size() / 256;
+  }
+  if (node.array && node.array->unique && value.is_array()) cost += value.size() / 4;
+  if (node.object && value.is_object()) cost += node.object->patterns.size() * value.size() / 4;
+  return cost;
 }
 
 bool FitsOwnRules(const Node& node, const Json& value) {

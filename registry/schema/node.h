@@ -21,7 +21,9 @@ struct Node;
 
 struct ValueRules {
   std::optional<Json> constant;
-  std::optional<std::vector<Json>> allowed;  // `enum`
+  std::optional<std::vector<Json>> allowed;  // `enum`, in the schema's order
+  std::vector<size_t> order;                 // of `allowed`, sorted by value
+  size_t weight = 0;                         // JSON values in the largest of all these
 };
 
 struct NumberRules {
@@ -104,6 +106,9 @@ struct NodeSet {
 bool FitsOwnRules(const Node& node, const Json& value);
 // Checks of single rules, shared with the explainer.
 bool FitsValues(const ValueRules& rules, const Json& value);
+// What FitsOwnRules costs, in visits: 1 for nearly everything; more where the work grows with the
+// value or the schema, so that a bound on visits bounds the time.
+size_t CostOf(const Node& node, const Json& value);
 
 // Bounds recursion by the stack that it has really taken since the budget was made.
 class StackBudget {

@@ -18,6 +18,14 @@ Rules& Made(std::unique_ptr<Rules>& rules) {
   return *rules;
 }
 
+size_t CountValues(const Json& value) {
+  size_t count = 1;
+  if (value.is_structured()) {
+    for (const Json& each : value) count += CountValues(each);
+  }
+  return count;
+}
+
 }  // namespace
 
 ValueRules& RuleReader::values() { return Made(node_.values); }
@@ -81,16 +89,25 @@ bool RuleReader::ReadValueRule(absl::string_view name, const Json& value) {
     ReadTypes(value);
   } else if (name == "const") {
     values().constant = value;
+    values().weight = std::max(values().weight, CountValues(value));
   } else if (name == "enum") {
-    if (!value.is_array()) {
-      Invalid(name, "an array of the allowed values");
-    } else {
-      values().allowed = value.get_ref<const Json::array_t&>();
-    }
+    ReadAllowed(value);
   } else {
     return false;
   }
   return true;
+}
+
+void RuleReader::ReadAllowed(const Json& value) {
+  if (!value.is_array()) return Invalid("enum", "an array of the allowed values");
+  ValueRules& rules = values();
+  rules.allowed = value.get_ref<const Json::array_t&>();
+  for (size_t i = 0; i < value.size(); ++i) {
+    rules.order.push_back(i);
+    rules.weight = std::max(rules.weight, CountValues(value[i]));
+  }
+  std::sort(rules.order.begin(), rules.order.end(),
+            [&value](size_t a, size_t b) { return CompareJson(value[a], value[b]) < 0; });
 }
 
 void RuleReader::ReadTypes(const Json& value) {

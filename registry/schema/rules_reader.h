@@ -43,6 +43,7 @@ class RuleReader {
   bool ReadCombination(absl::string_view name, const Json& value, const Json& schema);
 
   void ReadTypes(const Json& value);
+  void ReadAllowed(const Json& value);
   void ReadDependencies(const Json& value);
   // nullptr after a fault.
   const Node* ReadSchemaAt(absl::string_view keyword, const Json& value);

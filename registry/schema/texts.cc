@@ -16,6 +16,8 @@ constexpr size_t kMaxAllowed = 20;
 // Names longer than this are data, not misspellings.
 constexpr size_t kMaxNameBytes = 64;
 constexpr size_t kMaxNames = 500;
+// Names further apart than this are different names.
+constexpr size_t kMaxSteps = 4;
 
 std::string WantedOf(const Node& node, int depth) {
   if (node.never) return "";
@@ -123,7 +125,7 @@ const std::string* FindNearest(absl::string_view name,
                                const std::vector<const std::string*>& known) {
   if (name.size() > kMaxNameBytes) return nullptr;
   const std::string* best = nullptr;
-  size_t best_distance = (name.size() + 2) / 3 + 1;
+  size_t best_distance = std::min((name.size() + 2) / 3, kMaxSteps) + 1;
   for (size_t i = 0; i < known.size() && i < kMaxNames; ++i) {
     const std::string& each = *known[i];
     if (each.size() > kMaxNameBytes) continue;

@@ -248,13 +248,17 @@ size_t EditDistance(absl::string_view a, absl::string_view b, size_t limit) {
   };
   for (size_t i = 1; i <= a.size(); ++i) {
     row[0] = i;
+    size_t least = i;
     for (size_t j = 1; j <= b.size(); ++j) {
       row[j] =
           std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (same(i - 1, j - 1) ? 0 : 1)});
       if (i > 1 && j > 1 && same(i - 1, j - 2) && same(i - 2, j - 1)) {
         row[j] = std::min(row[j], before[j - 2] + 1);
       }
+      least = std::min(least, row[j]);
     }
+    // No later row can come back below this one and the one before it.
+    if (least > limit && *std::min_element(above.begin(), above.end()) > limit) return limit + 1;
     before.swap(above);
     above.swap(row);
   }

@@ -325,6 +325,46 @@ TEST(SchemaAccepts, BoundsTheVisitsOfOneValidation) {
             "is too large or too deep to be checked against this schema; send less");
 }
 
+// Whether the value was given up, rather than judged.
+bool IsGivenUp(absl::string_view schema, const Json& value) {
+  const auto compiled = Compile(schema);
+  EXPECT_NE(compiled.schema, nullptr);
+  EXPECT_FALSE(compiled.schema->Accepts(value));
+  const auto faults = compiled.schema->Explain(value);
+  return faults.size() == 1 && faults[0].description.find("too large") != std::string::npos;
+}
+
+TEST(SchemaAccepts, BoundsTheWorkThatGrowsWithTheValue) {
+  std::string patterns = R"({"allOf":[)", unique = patterns, constants = patterns, large = "[0";
+  for (int i = 0; i < 200; ++i) absl::StrAppend(&large, ",", i);
+  for (int i = 0; i < 1000; ++i) {
+    patterns += R"({"pattern":"a.*b.*c"},)";
+    unique += R"({"uniqueItems":true},)";
+    constants += R"({"$ref":"#/$defs/c"},)";
+  }
+  EXPECT_TRUE(IsGivenUp(patterns + "{}]}", Json(std::string(1 << 20, 'a') + "bc")));
+  Json numbers = Json::array();
+  for (int i = 0; i < 10000; ++i) numbers.push_back(i);
+  EXPECT_TRUE(IsGivenUp(unique + "{}]}", numbers));
+  // As much work as that on small values is nothing.
+  EXPECT_TRUE(Compile(unique + "{}]}").schema->Accepts(Parse("[1,2,3]")));
+  const std::string schema = constants + R"({}],"$defs":{"c":{"const":)" + large + "]}}}";
+  EXPECT_TRUE(Compile(schema).schema->Accepts(Parse(large + "]")));
+}
+
+TEST(SchemaAccepts, FindsAValueAmongManyAllowed) {
+  std::string schema = R"({"enum":[[1,{"a":2}],null,"s",1.0)";
+  for (int i = 4000; i > 1; --i) absl::StrAppend(&schema, ",", i, ",\"", i, "\"");
+  schema += "]}";
+  for (const char* good :
+       {"1", "2", "4000", "2.0", "\"77\"", "null", "\"s\"", R"([1.0,{"a":2}])"}) {
+    EXPECT_TRUE(Accepts(schema, good)) << good;
+  }
+  for (const char* bad : {"0", "4001", "2.5", "\"1\"", "true", "[]", R"([1,{"a":3}])"}) {
+    EXPECT_FALSE(Accepts(schema, bad)) << bad;
+  }
+}
+
 TEST(SchemaAccepts, DeepValuesEndInAVerdict) {
   const auto compiled = Compile(R"({"items":{"anyOf":[{"$ref":"#"},{"type":"string"}]}})");
   ASSERT_NE(compiled.schema, nullptr);
