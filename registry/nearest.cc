@@ -14,15 +14,29 @@ namespace {
 // Parts shorter than this are in half of all names.
 constexpr size_t kMinPart = 3;
 
-// Lower case, letters and digits only.
-std::string Fold(absl::string_view name) {
-  std::string out;
-  out.reserve(name.size());
-  for (const char c : name) {
-    if (absl::ascii_isalnum(c)) out += absl::ascii_tolower(c);
+// A name in lower case, letters and digits only; what of it stands after the namespace.
+struct Folded {
+  std::array<char, kMaxCompared> text;
+  size_t size = 0;
+  size_t tail = 0;       // where the part after `__` begins; 0: there is none
+  uint64_t letters = 0;  // which characters it has
+  absl::string_view whole() const { return {text.data(), size}; }
+  absl::string_view after_namespace() const { return {text.data() + tail, size - tail}; }
+};
+
+void Fold(absl::string_view name, Folded& out) {
+  out.size = out.tail = 0;
+  out.letters = 0;
+  for (size_t i = 0; i < name.size() && out.size < kMaxCompared; ++i) {
+    const char c = name[i];
+    if (absl::ascii_isalnum(c)) {
+      const char lower = absl::ascii_tolower(c);
+      out.text[out.size++] = lower;
+      out.letters |= uint64_t{1} << (lower & 63);
+    } else if (out.tail == 0 && c == '_' && i + 1 < name.size() && name[i + 1] == '_') {
+      out.tail = out.size;
+    }
   }
-  if (out.size() > kMaxCompared) out.resize(kMaxCompared);
-  return out;
 }
 
 // How often each letter and digit comes.
@@ -81,17 +95,14 @@ class Best {
   std::vector<Candidate> kept_;
 };
 
-// A name with a namespace is also compared without it: callers forget the namespace.
-absl::string_view Tail(absl::string_view name) {
-  const size_t at = name.find("__");
-  return at == absl::string_view::npos || at == 0 ? absl::string_view() : name.substr(at + 2);
-}
-
 }  // namespace
 
 std::vector<std::string> NearestNames(absl::string_view name,
                                       const std::vector<absl::string_view>& names, size_t max) {
-  const std::string wanted = Fold(name);
+  Folded folded;
+  Fold(name, folded);
+  const std::string wanted(folded.whole());
+  const uint64_t wanted_letters = folded.letters;
   if (max == 0 || wanted.empty()) return {};
   const size_t bound = std::max<size_t>(1, wanted.size() / 3);
   const Histogram wanted_histogram = Count(wanted);
@@ -100,28 +111,38 @@ std::vector<std::string> NearestNames(absl::string_view name,
   // Names to measure, by the least distance they can have; measuring is the dear part.
   std::vector<std::vector<std::pair<absl::string_view, std::string>>> to_measure(bound + 1);
   for (const absl::string_view candidate : names) {
-    for (const absl::string_view form : {candidate, Tail(candidate)}) {
-      if (form.empty()) continue;
-      std::string folded = Fold(form);
-      if (folded == wanted) {
-        best.Offer({form.size() == candidate.size() ? size_t{0} : size_t{1}, candidate});
+    Fold(candidate, folded);
+    // Callers forget the namespace: the name is also compared without it.
+    const absl::string_view forms[] = {folded.whole(), folded.after_namespace()};
+    const size_t count = folded.tail == 0 ? 1 : 2;
+    for (size_t i = 0; i < count; ++i) {
+      const absl::string_view form = forms[i];
+      if (form == wanted) {
+        best.Offer({i, candidate});
         break;
       }
-      const size_t shorter = std::min(folded.size(), wanted.size());
-      const size_t longer = std::max(folded.size(), wanted.size());
-      const bool is_part = shorter >= kMinPart &&
-                           (absl::StrContains(folded, wanted) || absl::StrContains(wanted, folded));
-      if (is_part) best.Offer({kEditCost + longer - shorter, candidate});
+      const size_t shorter = std::min(form.size(), wanted.size());
+      const size_t longer = std::max(form.size(), wanted.size());
+      const size_t cost_as_part = kEditCost + longer - shorter;
+      if (shorter >= kMinPart && best.Takes(cost_as_part)) {
+        const bool is_part = form.size() < wanted.size() ? absl::StrContains(wanted, form)
+                                                         : absl::StrContains(form, wanted);
+        if (is_part) best.Offer({cost_as_part, candidate});
+      }
       if (longer - shorter > bound) continue;
-      const size_t least = LowerBound(wanted_histogram, Count(folded));
-      if (least <= bound) to_measure[least].emplace_back(candidate, std::move(folded));
+      // Characters of the wanted name that the other does not have at all; the tail may have fewer.
+      if (static_cast<size_t>(__builtin_popcountll(wanted_letters & ~folded.letters)) > bound) {
+        continue;
+      }
+      const size_t least = LowerBound(wanted_histogram, Count(form));
+      if (least <= bound) to_measure[least].emplace_back(candidate, std::string(form));
     }
   }
   for (size_t least = 0; least <= bound && best.Takes(least * kEditCost); ++least) {
-    for (const auto& [candidate, folded] : to_measure[least]) {
+    for (const auto& [candidate, form] : to_measure[least]) {
       size_t limit = bound;
       while (limit > 0 && !best.Takes(limit * kEditCost)) --limit;
-      const size_t distance = BoundedEditDistance(wanted, folded, limit);
+      const size_t distance = BoundedEditDistance(wanted, form, limit);
       if (distance <= limit) best.Offer({distance * kEditCost, candidate});
     }
   }

@@ -55,39 +55,43 @@ Registry::~Registry() {
 const std::string& Registry::epoch() const { return state_->epoch; }
 
 const SnapshotPtr& Registry::Refreshed() const {
-  std::vector<ThreadSlots::Owned>& slots = SlotsOfThisThread().slots;
-  ReaderSlot* slot = nullptr;
-  for (const ThreadSlots::Owned& owned : slots) {
-    if (owned.registry == state_->id) {
-      slot = owned.slot.get();
-      break;
-    }
-  }
-  const uint64_t version = state_->version.load(std::memory_order_acquire);
-  if (slot != nullptr && slot->version == version) return slot->snapshot;
-
-  if (slot == nullptr) {
-    slots.erase(std::remove_if(slots.begin(), slots.end(),
-                               [](const ThreadSlots::Owned& owned) {
-                                 return owned.slot->registry_gone.load(std::memory_order_acquire);
-                               }),
-                slots.end());
-    auto made = std::make_shared<ReaderSlot>();
-    slot = made.get();
-    slots.push_back({state_->id, made});
-    absl::MutexLock lock(&state_->mutex);
-    // Slots of threads that ended are ours alone.
-    auto& readers = state_->readers;
-    readers.erase(std::remove_if(readers.begin(), readers.end(),
-                                 [](const auto& reader) { return reader.use_count() == 1; }),
-                  readers.end());
-    readers.push_back(std::move(made));
-  }
+  // What this thread read last. Ids are never used twice, so the slot of another registry, which
+  // may be gone, is not touched.
+  struct Last {
+    uint64_t registry = 0;
+    ReaderSlot* slot = nullptr;
+  };
+  thread_local constinit Last last;
+  if (last.registry != state_->id) last = {state_->id, SlotOfThisThread()};
+  ReaderSlot* slot = last.slot;
+  if (slot->version == state_->version.load(std::memory_order_acquire)) return slot->snapshot;
   SnapshotPtr old;  // may be the last reference, and is dropped without the lock
   absl::MutexLock lock(&state_->mutex);
   old = std::exchange(slot->snapshot, state_->current);
   slot->version = state_->version.load(std::memory_order_relaxed);
   return slot->snapshot;
+}
+
+ReaderSlot* Registry::SlotOfThisThread() const {
+  std::vector<ThreadSlots::Owned>& slots = SlotsOfThisThread().slots;
+  for (const ThreadSlots::Owned& owned : slots) {
+    if (owned.registry == state_->id) return owned.slot.get();
+  }
+  slots.erase(std::remove_if(slots.begin(), slots.end(),
+                             [](const ThreadSlots::Owned& owned) {
+                               return owned.slot->registry_gone.load(std::memory_order_acquire);
+                             }),
+              slots.end());
+  auto made = std::make_shared<ReaderSlot>();
+  slots.push_back({state_->id, made});
+  absl::MutexLock lock(&state_->mutex);
+  // Slots of threads that ended are ours alone.
+  auto& readers = state_->readers;
+  readers.erase(std::remove_if(readers.begin(), readers.end(),
+                               [](const auto& reader) { return reader.use_count() == 1; }),
+                readers.end());
+  readers.push_back(made);
+  return made.get();
 }
 
 SnapshotPtr Registry::snapshot() const { return Refreshed(); }

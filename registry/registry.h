@@ -74,6 +74,8 @@ struct RegistryOptions {
   size_t schema_cache_bytes = 64 << 20;
 };
 
+struct ReaderSlot;
+
 // Thread-safe. Calls Backend::available(), kind(), id() and principal() with its lock held: they
 // must not wait for anything that waits for the registry. A thread holds the snapshot that it last
 // looked at, with the backends in it, until it looks again or the registry ends; the registry ends
@@ -140,7 +142,9 @@ class Registry {
  private:
   friend class Transaction;
   struct State;
+  // This thread's copy, brought up to date.
   const SnapshotPtr& Refreshed() const;
+  ReaderSlot* SlotOfThisThread() const;
 
   std::unique_ptr<State> state_;
 };

@@ -10,11 +10,6 @@
 namespace toolrack {
 namespace {
 
-// Other bits than those that the shard's own table uses first.
-size_t ShardOf(absl::string_view name) {
-  return absl::Hash<absl::string_view>{}(name) >> 48 & (Snapshot::kShards - 1);
-}
-
 bool EntryBefore(const ToolEntryPtr& entry, absl::string_view name) { return entry->name() < name; }
 
 }  // namespace
@@ -55,18 +50,21 @@ v1::Tool ToolEntry::ToProto(v1::ToolView view) const {
   return to;
 }
 
+Snapshot::Key Snapshot::KeyOf(absl::string_view name) {
+  return {absl::Hash<absl::string_view>{}(name), name};
+}
+
 const ToolEntry* Snapshot::Find(absl::string_view canonical) const {
-  const Shard* shard = shards_[ShardOf(canonical)].get();
+  const Key key = KeyOf(canonical);
+  const Shard* shard = shards_[ShardOf(key)].get();
   if (shard == nullptr) return nullptr;
-  const auto found = shard->find(canonical);
-  return found == shard->end() ? nullptr : found->second.get();
+  const auto found = shard->find(key);
+  return found == shard->end() ? nullptr : found->second;
 }
 
 ToolEntryPtr Snapshot::Get(absl::string_view canonical) const {
-  const Shard* shard = shards_[ShardOf(canonical)].get();
-  if (shard == nullptr) return nullptr;
-  const auto found = shard->find(canonical);
-  return found == shard->end() ? nullptr : found->second;
+  const ToolEntry* entry = Find(canonical);
+  return entry == nullptr ? nullptr : entry->shared_from_this();
 }
 
 void Snapshot::ForEach(absl::string_view after,
@@ -109,19 +107,20 @@ std::shared_ptr<const Snapshot> SnapshotBuilder::Apply(const Snapshot& base,
   // Shards: copy each touched one once.
   std::array<std::shared_ptr<Shard>, Snapshot::kShards> touched;
   for (const Edit& edit : edits) {
-    const size_t at = ShardOf(edit.name);
+    const Snapshot::Key key = Snapshot::KeyOf(edit.name);
+    const size_t at = Snapshot::ShardOf(key);
     if (touched[at] == nullptr) {
       touched[at] = base.shards_[at] == nullptr ? std::make_shared<Shard>()
                                                 : std::make_shared<Shard>(*base.shards_[at]);
     }
-    // Erase first: the key lives in the entry.
+    // Erase first: the key's text lives in the entry.
     if (edit.before != nullptr) {
-      touched[at]->erase(edit.name);
+      touched[at]->erase(key);
       --next->size_;
       next->quarantined_ -= edit.before->definition->quarantined;
     }
     if (edit.after != nullptr) {
-      touched[at]->emplace(edit.after->name(), edit.after);
+      touched[at]->emplace(Snapshot::Key{key.hash, edit.after->name()}, edit.after.get());
       ++next->size_;
       next->quarantined_ += edit.after->definition->quarantined;
     }

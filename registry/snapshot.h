@@ -31,8 +31,8 @@ struct ToolDefinition {
   bool quarantined = false;
 };
 
-// One tool in one snapshot. Immutable, thread-safe.
-class ToolEntry {
+// One tool in one snapshot. Immutable, thread-safe. Always held by shared pointers.
+class ToolEntry : public std::enable_shared_from_this<ToolEntry> {
  public:
   std::shared_ptr<const ToolDefinition> definition;
   v1::ToolState state = v1::TOOL_STATE_ACTIVE;
@@ -77,9 +77,21 @@ class Snapshot {
 
  private:
   friend class SnapshotBuilder;
-  // The keys are the entries' own names.
-  using Shard = absl::flat_hash_map<absl::string_view, ToolEntryPtr>;
+  // An entry's own name and its hash: so that copying a shard looks at nothing outside it.
+  struct Key {
+    size_t hash;
+    absl::string_view name;
+    bool operator==(const Key& other) const { return hash == other.hash && name == other.name; }
+  };
+  struct KeyHash {
+    size_t operator()(const Key& key) const { return key.hash; }
+  };
+  // The entries are owned by the blocks, which hold the same ones.
+  using Shard = absl::flat_hash_map<Key, const ToolEntry*, KeyHash>;
   using Block = std::vector<ToolEntryPtr>;  // sorted, 1 to 2 * kBlock entries
+
+  static Key KeyOf(absl::string_view name);
+  static size_t ShardOf(const Key& key) { return key.hash >> 48 & (kShards - 1); }
 
   // Null shards are empty.
   std::array<std::shared_ptr<const Shard>, kShards> shards_;

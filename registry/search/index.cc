@@ -41,7 +41,7 @@ uint64_t LettersOf(absl::string_view word) {
 class IndexBuilder {
  public:
   explicit IndexBuilder(SearchIndex& index) : index_(index) {
-    index_.trigram_counts_.assign(kTrigramBuckets, 0);
+    trigram_counts_.assign(kTrigramBuckets, 0);
   }
 
   void Add(const ToolEntry& entry) {
@@ -73,7 +73,8 @@ class IndexBuilder {
       frequencies_[term] = 0;
     }
     touched_.clear();
-    for (const uint32_t trigram : Trigrams(tool.name())) ++index_.trigram_counts_[trigram];
+    added.trigrams = Trigrams(tool.name());
+    for (const uint16_t trigram : added.trigrams) ++trigram_counts_[trigram];
     AddNames(doc);
   }
 
@@ -83,19 +84,19 @@ class IndexBuilder {
     for (const uint32_t length : lengths_) total += length;
     const float mean =
         lengths_.empty() ? 1 : std::max(1.0f, static_cast<float>(total) / lengths_.size());
-    for (size_t i = 0; i < lengths_.size(); ++i) {
-      index_.docs_[i].length_norm =
+    for (const uint32_t length : lengths_) {
+      index_.length_norms_.push_back(
           SearchIndex::kSaturation *
-          (1 - kLengthShare + kLengthShare * static_cast<float>(lengths_[i]) / mean);
+          (1 - kLengthShare + kLengthShare * static_cast<float>(length) / mean));
     }
     const auto docs = static_cast<double>(index_.docs_.size());
-    index_.letters_.reserve(index_.terms_.size());
     for (SearchIndex::Term& term : index_.terms_) {
       const auto with = static_cast<double>(term.postings.size());
       term.idf = static_cast<float>(std::log(1 + (docs - with + 0.5) / (with + 0.5)));
       term.postings.shrink_to_fit();
-      index_.letters_.push_back(LettersOf(term.surface));
     }
+    FinishWords();
+    FinishTrigrams();
   }
 
  private:
@@ -140,9 +141,34 @@ class IndexBuilder {
     }
   }
 
+  void FinishWords() {
+    for (const auto& [word, term] : words_) {
+      if (term != kStopWord) index_.words_.emplace_back(word, term);
+    }
+    std::sort(index_.words_.begin(), index_.words_.end());
+    for (const auto& [word, term] : index_.words_) index_.letters_.push_back(LettersOf(word));
+  }
+
+  void FinishTrigrams() {
+    const auto docs = static_cast<float>(index_.docs_.size());
+    index_.trigram_idf_.reserve(kTrigramBuckets);
+    for (const uint32_t count : trigram_counts_) {
+      const auto with = static_cast<float>(count);
+      index_.trigram_idf_.push_back(std::log(1 + (docs - with + 0.5f) / (with + 0.5f)));
+    }
+    for (SearchIndex::Doc& doc : index_.docs_) {
+      float sum = 0;
+      for (const uint16_t trigram : doc.trigrams) {
+        sum += index_.trigram_idf_[trigram] * index_.trigram_idf_[trigram];
+      }
+      doc.trigram_norm = std::sqrt(sum);
+    }
+  }
+
   SearchIndex& index_;
   absl::flat_hash_map<std::string, SearchIndex::TermId> words_;
-  std::vector<uint32_t> frequencies_;  // by term, of the current document
+  std::vector<uint32_t> trigram_counts_;  // by hash
+  std::vector<uint32_t> frequencies_;     // by term, of the current document
   std::vector<SearchIndex::TermId> touched_;
   std::vector<uint32_t> lengths_;
   uint32_t length_ = 0;
@@ -166,34 +192,42 @@ SearchIndex::TermId SearchIndex::FindTerm(absl::string_view stem) const {
   return found == by_stem_.end() ? kNoTerm : found->second;
 }
 
-std::vector<SearchIndex::TermId> SearchIndex::NearTerms(absl::string_view word, size_t max) const {
+std::vector<SearchIndex::NearWord> SearchIndex::NearWords(absl::string_view word,
+                                                          size_t max) const {
   constexpr size_t kShortest = 4, kLong = 8;
   if (word.size() < kShortest) return {};
   const size_t edits = word.size() >= kLong ? 2 : 1;
   const uint64_t letters = LettersOf(word);
   struct Near {
     size_t distance;
-    TermId term;
+    size_t at;
   };
   std::vector<Near> near;
-  for (TermId id = 0; id < terms_.size(); ++id) {
-    const std::string& surface = terms_[id].surface;
+  for (size_t at = 0; at < words_.size(); ++at) {
     // An edit changes at most two of the characters that are there.
-    if (surface.size() + edits < word.size() || word.size() + edits < surface.size() ||
-        static_cast<size_t>(__builtin_popcountll(letters ^ letters_[id])) > 2 * edits) {
+    const std::string& candidate = words_[at].first;
+    if (static_cast<size_t>(__builtin_popcountll(letters ^ letters_[at])) > 2 * edits ||
+        candidate.size() + edits < word.size() || word.size() + edits < candidate.size()) {
       continue;
     }
-    const size_t distance = BoundedEditDistance(word, surface, edits);
-    if (distance <= edits) near.push_back({distance, id});
+    const size_t distance = BoundedEditDistance(word, candidate, edits);
+    if (distance <= edits) near.push_back({distance, at});
   }
   std::sort(near.begin(), near.end(), [this](const Near& a, const Near& b) {
-    const size_t docs_a = terms_[a.term].postings.size(), docs_b = terms_[b.term].postings.size();
+    const size_t docs_a = terms_[words_[a.at].second].postings.size();
+    const size_t docs_b = terms_[words_[b.at].second].postings.size();
     if (a.distance != b.distance) return a.distance < b.distance;
     if (docs_a != docs_b) return docs_a > docs_b;
-    return terms_[a.term].surface < terms_[b.term].surface;
+    return a.at < b.at;
   });
-  std::vector<TermId> out;
-  for (size_t i = 0; i < near.size() && i < max; ++i) out.push_back(near[i].term);
+  std::vector<NearWord> out;
+  for (const Near& one : near) {
+    const auto& [text, term] = words_[one.at];
+    const bool known = std::any_of(out.begin(), out.end(),
+                                   [t = term](const NearWord& other) { return other.term == t; });
+    if (!known) out.push_back({text, term});
+    if (out.size() == max) break;
+  }
   return out;
 }
 
@@ -210,22 +244,16 @@ const std::vector<SearchIndex::DocId>* SearchIndex::FindByFoldedName(
   return found == by_folded_name_.end() ? nullptr : &found->second;
 }
 
-float SearchIndex::TrigramIdf(uint32_t trigram) const {
-  const auto docs = static_cast<float>(docs_.size());
-  const auto with = static_cast<float>(trigram_counts_[trigram]);
-  return std::log(1 + (docs - with + 0.5f) / (with + 0.5f));
-}
-
-std::vector<uint32_t> Trigrams(absl::string_view text) {
+std::vector<uint16_t> Trigrams(absl::string_view text) {
   std::string spaced = " ";
   SplitWords(text, [&spaced](absl::string_view word) { absl::StrAppend(&spaced, word, " "); });
-  std::vector<uint32_t> out;
+  std::vector<uint16_t> out;
   for (size_t i = 0; i + 3 <= spaced.size(); ++i) {
     uint32_t hash = 2166136261u;  // FNV-1a
     for (size_t j = i; j < i + 3; ++j) {
       hash = (hash ^ static_cast<unsigned char>(spaced[j])) * 16777619u;
     }
-    out.push_back((hash ^ hash >> 16) & (kTrigramBuckets - 1));
+    out.push_back(static_cast<uint16_t>(hash ^ hash >> 16));
   }
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -28,8 +29,10 @@ class SearchIndex {
 
   struct Doc {
     std::shared_ptr<const ToolDefinition> definition;
-    std::string parameters;  // names, one a line
-    float length_norm = 1;   // k1 * (1 - b + b * length / mean length)
+    std::string parameters;          // names, one a line
+    float length_norm = 1;           // k1 * (1 - b + b * length / mean length)
+    std::vector<uint16_t> trigrams;  // of the name
+    float trigram_norm = 0;
     const std::string& name() const { return definition->tool.name(); }
   };
   struct Posting {
@@ -44,12 +47,20 @@ class SearchIndex {
 
   uint64_t definitions_revision() const { return definitions_revision_; }
   const std::vector<Doc>& docs() const { return docs_; }
+  // k1 * (1 - b + b * length / mean length) of BM25.
+  float length_norm(DocId doc) const { return length_norms_[doc]; }
   const Term& term(TermId id) const { return terms_[id]; }
   // `stem` as Stem() gives it.
   TermId FindTerm(absl::string_view stem) const;
-  // At most `max` terms that are within one edit of `word` (two from eight letters on), the most
-  // frequent first. Looks at the whole vocabulary: some 0.2 ms at 40,000 words.
-  std::vector<TermId> NearTerms(absl::string_view word, size_t max) const;
+  // A word of the tools, as it is written there, and its term.
+  struct NearWord {
+    std::string word;
+    TermId term;
+  };
+  // At most `max` terms of words that are within one edit of `word` (two from eight letters on),
+  // the nearest and then the most frequent first. Looks at the whole vocabulary: some 0.2 ms at
+  // 40,000 words.
+  std::vector<NearWord> NearWords(absl::string_view word, size_t max) const;
   // How much the term counts in this document; 0 when it is not there.
   float FrequencyIn(TermId id, DocId doc) const;
 
@@ -57,7 +68,7 @@ class SearchIndex {
   const std::vector<DocId>* FindByFoldedName(const std::string& folded) const;
 
   // How rare a trigram of names is.
-  float TrigramIdf(uint32_t trigram) const;
+  float TrigramIdf(uint16_t trigram) const { return trigram_idf_[trigram]; }
 
   // BM25's k1.
   static constexpr float kSaturation = 1.2f;
@@ -68,16 +79,18 @@ class SearchIndex {
 
   uint64_t definitions_revision_ = 0;
   std::vector<Doc> docs_;
+  std::vector<float> length_norms_;
   std::vector<Term> terms_;
-  std::vector<uint64_t> letters_;  // which characters each term's surface has
+  std::vector<std::pair<std::string, TermId>> words_;  // sorted
+  std::vector<uint64_t> letters_;                      // which characters each word has
   absl::flat_hash_map<std::string, TermId> by_stem_;
   absl::flat_hash_map<std::string, std::vector<DocId>> by_folded_name_;
-  std::vector<uint32_t> trigram_counts_;  // by hash
+  std::vector<float> trigram_idf_;  // by hash
 };
 
 // The trigrams of a name or a query: of its words, each with a gap around it, hashed. Sorted, each
 // once.
-std::vector<uint32_t> Trigrams(absl::string_view text);
+std::vector<uint16_t> Trigrams(absl::string_view text);
 
 }  // namespace toolrack
 

@@ -19,16 +19,12 @@ using DocId = SearchIndex::DocId;
 using TermId = SearchIndex::TermId;
 using Word = ParsedQuery::Word;
 
-#ifndef TUNE
-#define TUNE constexpr float
-#endif
 // Measured on public retrieval sets; see tests/search/quality_test.cc.
-TUNE kSynonymWeight = 0.5f;  // divided by the root of their number
-TUNE kNearWeight = 0.7f;     // of a corrected word
-TUNE kTrigramWeight = 0.3f;  // of the likeness of names
-TUNE kCoverageOfSynonym = 0.5f;
-TUNE kSentenceShare = 0.5f;
-TUNE kCoverPower = 0.5f;
+constexpr float kSynonymWeight = 0.5f;  // divided by the root of their number
+constexpr float kNearWeight = 0.7f;     // of a corrected word
+constexpr float kTrigramWeight = 0.3f;  // of the likeness of names
+constexpr float kCoverageOfSynonym = 0.5f;
+constexpr float kSentenceShare = 0.5f;
 // Longer queries ask for several things: how much of them one tool covers says little.
 constexpr size_t kShortQuery = 12;
 // What the dearer part of the ranking looks at.
@@ -36,33 +32,51 @@ constexpr size_t kCandidates = 300;
 constexpr size_t kMaxNear = 2;
 constexpr size_t kMaxListedNames = 10;
 
-// Scores of all documents, dense: adding up is most of the work.
-struct Scores {
-  explicit Scores(size_t docs) : score(docs), covered(docs), last_word(docs) {}
-  std::vector<float> score;
-  std::vector<float> covered;
-  std::vector<uint32_t> last_word;  // 1 + the last word that covered it
-  std::vector<DocId> touched;
-};
+// Scores of all documents, dense: adding up is most of the work. One for each thread, cleared after
+// use, because making it anew would cost more than a short query.
+class Scores {
+ public:
+  struct One {
+    float score = 0;
+    float covered = 0;
+    uint32_t last_word = 0;  // the last word that covered it
+  };
 
-void AddTerm(const SearchIndex& index, TermId id, float weight, float cover, uint32_t word,
-             Scores& out) {
-  const SearchIndex::Term& term = index.term(id);
-  const float top = weight * term.idf * (SearchIndex::kSaturation + 1);
-  for (const SearchIndex::Posting& posting : term.postings) {
-    float& score = out.score[posting.doc];
-    if (score == 0) out.touched.push_back(posting.doc);
-    score += top * posting.frequency / (index.docs()[posting.doc].length_norm + posting.frequency);
-    if (out.last_word[posting.doc] != word) {
-      out.last_word[posting.doc] = word;
-      out.covered[posting.doc] += cover;
+  static Scores& OfThisThread(size_t docs) {
+    thread_local Scores scores;
+    if (scores.all_.size() < docs) scores.all_.resize(docs);
+    return scores;
+  }
+  void Clear() {
+    for (const DocId doc : touched_) all_[doc] = One();
+    touched_.clear();
+  }
+
+  void Add(const SearchIndex& index, TermId id, float weight, float cover, uint32_t word) {
+    const SearchIndex::Term& term = index.term(id);
+    const float top = weight * term.idf * (SearchIndex::kSaturation + 1);
+    for (const SearchIndex::Posting& posting : term.postings) {
+      One& one = all_[posting.doc];
+      if (one.score == 0) touched_.push_back(posting.doc);
+      one.score += top * posting.frequency / (index.length_norm(posting.doc) + posting.frequency);
+      if (one.last_word != word) {
+        one.last_word = word;
+        one.covered += cover;
+      }
     }
   }
-}
+
+  const std::vector<DocId>& touched() const { return touched_; }
+  const One& of(DocId doc) const { return all_[doc]; }
+
+ private:
+  std::vector<One> all_;
+  std::vector<DocId> touched_;
+};
 
 float IdfOf(const SearchIndex& index, const Word& word) {
   if (word.term != SearchIndex::kNoTerm) return index.term(word.term).idf;
-  if (!word.near.empty()) return index.term(word.near.front()).idf;
+  if (!word.near.empty()) return index.term(word.near.front().term).idf;
   // A word that is nowhere is as telling as one that is in one tool.
   return static_cast<float>(std::log(1 + (static_cast<double>(index.docs().size()) - 0.5) / 1.5));
 }
@@ -77,9 +91,9 @@ float AddWords(const SearchIndex& index, const std::vector<Word>& words, bool sy
     const float weight = std::sqrt(static_cast<float>(word.count));
     const float idf = IdfOf(index, word);
     total += idf;
-    if (word.term != SearchIndex::kNoTerm) AddTerm(index, word.term, weight, idf, number, out);
-    for (const TermId near : word.near) {
-      AddTerm(index, near, weight * kNearWeight, idf * kNearWeight, number, out);
+    if (word.term != SearchIndex::kNoTerm) out.Add(index, word.term, weight, idf, number);
+    for (const SearchIndex::NearWord& near : word.near) {
+      out.Add(index, near.term, weight * kNearWeight, idf * kNearWeight, number);
     }
     if (!synonyms) continue;
     std::vector<TermId> others;
@@ -92,7 +106,7 @@ float AddWords(const SearchIndex& index, const std::vector<Word>& words, bool sy
     const float share =
         kSynonymWeight * weight / std::sqrt(static_cast<float>(std::max<size_t>(1, others.size())));
     for (const TermId id : others) {
-      AddTerm(index, id, share, idf * kCoverageOfSynonym, number, out);
+      out.Add(index, id, share, idf * kCoverageOfSynonym, number);
     }
   }
   return total;
@@ -119,37 +133,32 @@ std::vector<Word> WordsOf(const SearchIndex& index, absl::string_view text) {
 class NameLikeness {
  public:
   NameLikeness(const SearchIndex& index, absl::string_view text)
-      : index_(index), trigrams_(Trigrams(text)), norm_(Norm(trigrams_)) {}
+      : index_(index), trigrams_(Trigrams(text)) {
+    for (const uint16_t trigram : trigrams_) norm_ += Weight(trigram);
+    norm_ = std::sqrt(norm_);
+  }
 
   float Of(DocId doc) const {
-    const std::vector<uint32_t> name = Trigrams(index_.docs()[doc].name());
+    const SearchIndex::Doc& name = index_.docs()[doc];
     float shared = 0;
     auto a = trigrams_.begin();
-    for (const uint32_t trigram : name) {
-      a = std::lower_bound(a, trigrams_.end(), trigram);
+    for (const uint16_t trigram : name.trigrams) {
+      while (a != trigrams_.end() && *a < trigram) ++a;
       if (a == trigrams_.end()) break;
-      if (*a == trigram) {
-        const float idf = index_.TrigramIdf(trigram);
-        shared += idf * idf;
-      }
+      if (*a == trigram) shared += Weight(trigram);
     }
-    const float norms = norm_ * Norm(name);
+    const float norms = norm_ * name.trigram_norm;
     return norms > 0 ? shared / norms : 0;
   }
 
  private:
-  float Norm(const std::vector<uint32_t>& trigrams) const {
-    float sum = 0;
-    for (const uint32_t trigram : trigrams) {
-      const float idf = index_.TrigramIdf(trigram);
-      sum += idf * idf;
-    }
-    return std::sqrt(sum);
+  float Weight(uint16_t trigram) const {
+    return index_.TrigramIdf(trigram) * index_.TrigramIdf(trigram);
   }
 
   const SearchIndex& index_;
-  const std::vector<uint32_t> trigrams_;
-  const float norm_;
+  const std::vector<uint16_t> trigrams_;
+  float norm_ = 0;
 };
 
 void DivideByMax(std::vector<Ranked>& ranked) {
@@ -157,6 +166,18 @@ void DivideByMax(std::vector<Ranked>& ranked) {
   for (const Ranked& one : ranked) max = std::max(max, one.score);
   if (max == 0) return;
   for (Ranked& one : ranked) one.score /= max;
+}
+
+// What AddWords would give this document, without synonyms.
+float ScoreOf(const SearchIndex& index, const std::vector<Word>& words, DocId doc) {
+  float score = 0;
+  for (const Word& word : words) {
+    if (word.term == SearchIndex::kNoTerm) continue;
+    const float frequency = index.FrequencyIn(word.term, doc);
+    score += std::sqrt(static_cast<float>(word.count)) * index.term(word.term).idf *
+             (SearchIndex::kSaturation + 1) * frequency / (index.length_norm(doc) + frequency);
+  }
+  return score;
 }
 
 // For requests of several sentences: half the whole, half the best sentence.
@@ -167,14 +188,14 @@ void MixSentences(const SearchIndex& index, absl::string_view text, std::vector<
   for (const absl::string_view sentence : sentences) {
     const std::vector<Word> words = WordsOf(index, sentence);
     if (words.empty()) continue;
-    Scores scores(index.docs().size());
-    AddWords(index, words, false, scores);
+    std::vector<float> score(ranked.size());
     float max = 0;
-    for (const Ranked& one : ranked) max = std::max(max, scores.score[one.doc]);
-    if (max == 0) continue;
     for (size_t i = 0; i < ranked.size(); ++i) {
-      best[i] = std::max(best[i], scores.score[ranked[i].doc] / max);
+      score[i] = ScoreOf(index, words, ranked[i].doc);
+      max = std::max(max, score[i]);
     }
+    if (max == 0) continue;
+    for (size_t i = 0; i < ranked.size(); ++i) best[i] = std::max(best[i], score[i] / max);
   }
   for (size_t i = 0; i < ranked.size(); ++i) {
     ranked[i].score = (1 - kSentenceShare) * ranked[i].score + kSentenceShare * best[i];
@@ -278,10 +299,16 @@ std::vector<DocId> FindNamed(const SearchIndex& index, absl::string_view token) 
     if (folded.empty()) continue;
     if (const std::vector<DocId>* docs = index.FindByFoldedName(folded)) {
       std::vector<DocId> out = *docs;
-      // The whole name goes before a part of it.
-      std::stable_partition(out.begin(), out.end(), [&](DocId doc) {
-        return absl::EqualsIgnoreCase(index.docs()[doc].name(), form);
-      });
+      // The literal name goes before the same in other letters, and the whole before a part.
+      const auto literal = [&](DocId doc) {
+        const ToolDefinition& definition = *index.docs()[doc].definition;
+        return definition.tool.name() == form                         ? 0
+               : definition.bare_name == form                         ? 1
+               : absl::EqualsIgnoreCase(definition.tool.name(), form) ? 2
+                                                                      : 3;
+      };
+      std::stable_sort(out.begin(), out.end(),
+                       [&](DocId a, DocId b) { return literal(a) < literal(b); });
       return out;
     }
   }
@@ -290,8 +317,9 @@ std::vector<DocId> FindNamed(const SearchIndex& index, absl::string_view token) 
 
 bool HasWord(const SearchIndex& index, const Word& word, DocId doc) {
   if (word.term != SearchIndex::kNoTerm) return index.FrequencyIn(word.term, doc) > 0;
-  return std::any_of(word.near.begin(), word.near.end(),
-                     [&](TermId term) { return index.FrequencyIn(term, doc) > 0; });
+  return std::any_of(word.near.begin(), word.near.end(), [&](const SearchIndex::NearWord& near) {
+    return index.FrequencyIn(near.term, doc) > 0;
+  });
 }
 
 float Coverage(const SearchIndex& index, const ParsedQuery& query, DocId doc) {
@@ -309,7 +337,7 @@ ParsedQuery ParseQuery(const SearchIndex& index, absl::string_view text) {
   query.text = std::string(text);
   query.words = WordsOf(index, text);
   for (Word& word : query.words) {
-    if (word.term == SearchIndex::kNoTerm) word.near = index.NearTerms(word.surface, kMaxNear);
+    if (word.term == SearchIndex::kNoTerm) word.near = index.NearWords(word.surface, kMaxNear);
   }
   query.exact = ExactNames(index, text);
   return query;
@@ -331,16 +359,17 @@ void SortRanked(const SearchIndex& index, std::vector<Ranked>& ranked) {
 std::vector<Ranked> Rank(const SearchIndex& index, const ParsedQuery& query, size_t max,
                          absl::FunctionRef<bool(DocId)> visible) {
   const bool is_short = query.words.size() <= kShortQuery;
-  Scores scores(index.docs().size());
+  Scores& scores = Scores::OfThisThread(index.docs().size());
   const float total = AddWords(index, query.words, is_short, scores);
-
   std::vector<Ranked> ranked;
-  for (const DocId doc : scores.touched) {
+  ranked.reserve(scores.touched().size());
+  for (const DocId doc : scores.touched()) {
     if (!visible(doc)) continue;
-    float score = scores.score[doc];
-    if (is_short && total > 0) score *= std::pow(scores.covered[doc] / total, kCoverPower);
-    ranked.push_back({doc, score, false});
+    const Scores::One& one = scores.of(doc);
+    const float share = is_short && total > 0 ? std::sqrt(one.covered / total) : 1;
+    ranked.push_back({doc, one.score * share, false});
   }
+  scores.Clear();
   const auto by_score = [](const Ranked& a, const Ranked& b) {
     return std::tie(b.score, a.doc) < std::tie(a.score, b.doc);
   };

@@ -18,7 +18,7 @@ struct ParsedQuery {
     SearchIndex::TermId term = SearchIndex::kNoTerm;
     uint32_t count = 1;
     // No tool has the word; `near` are what it may have been meant to be.
-    std::vector<SearchIndex::TermId> near;
+    std::vector<SearchIndex::NearWord> near;
   };
   std::string text;
   std::vector<Word> words;  // distinct, in order; no stop words

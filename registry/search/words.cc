@@ -73,15 +73,13 @@ void Describe(const SearchIndex& index, const ParsedQuery& query, DocId doc, v1:
   }));
 }
 
-void Suggest(const SearchIndex& index, const std::vector<ParsedQuery>& queries,
-             v1::SearchToolsResponse& response) {
+void Suggest(const std::vector<ParsedQuery>& queries, v1::SearchToolsResponse& response) {
   absl::flat_hash_set<std::string> given;
   for (const ParsedQuery& query : queries) {
     for (const ParsedQuery::Word& word : query.words) {
-      for (const SearchIndex::TermId near : word.near) {
-        const std::string& surface = index.term(near).surface;
+      for (const SearchIndex::NearWord& near : word.near) {
         if (response.suggestions_size() == SearchScope::kMaxSuggestions) return;
-        if (given.insert(surface).second) response.add_suggestions(surface);
+        if (given.insert(near.word).second) response.add_suggestions(near.word);
       }
     }
   }
@@ -146,7 +144,7 @@ v1::SearchToolsResponse SearchByWords(const SearchScope& scope,
       Describe(scope.index(), parsed[candidate.query], candidate.ranked.doc, *hit);
     }
   }
-  Suggest(scope.index(), parsed, response);
+  Suggest(parsed, response);
   scope.Say(response, Advice(scope, parsed, found, response));
   return response;
 }

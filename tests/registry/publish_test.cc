@@ -135,7 +135,7 @@ TEST_F(PublishTest, BadNamesAreRejectedAndBadDefinitionsQuarantinedUnderBestEffo
   ASSERT_THAT(report.quarantined, SizeIs(1));
   EXPECT_EQ(report.quarantined[0].name, "broken");
   EXPECT_THAT(RulesOf(report.quarantined[0]),
-              ElementsAre("not_utf8", "schema_not_json", "category_invalid"));
+              ElementsAre("not_utf8", "not_json", "category_invalid"));
   ASSERT_THAT(report.rejected, SizeIs(3));
   EXPECT_EQ(report.rejected[0].name, "not a name");
   EXPECT_THAT(RulesOf(report.rejected[0]), ElementsAre("name_invalid"));
