@@ -116,7 +116,8 @@ Picture Listed(const Registry& registry) {
     const auto page = ListTools(registry, request);
     RC_ASSERT(page.ok());
     for (const v1::Tool& tool : page->tools()) {
-      RC_ASSERT(picture.empty() || picture.rbegin()->first < tool.name());
+      // In parentheses: the macro's operators do not stop early.
+      RC_ASSERT((picture.empty() || picture.rbegin()->first < tool.name()));
       picture[tool.name()] = {std::stoi(tool.description()), tool.state()};
     }
     request.set_page_token(page->next_page_token());

