@@ -30,7 +30,7 @@ class InProcessBackend::Pending {
   Pending(const Pending&) = delete;
   Pending& operator=(const Pending&) = delete;
 
-  void End(absl::StatusOr<v1::ToolResult> outcome) {
+  void End(absl::StatusOr<v1::ToolResult>&& outcome) {
     if (ended_.exchange(true, std::memory_order_acq_rel)) return;
     backend_->in_flight_.fetch_sub(1, std::memory_order_relaxed);
     ToolDone done = std::move(done_);
@@ -81,7 +81,7 @@ uint64_t InProcessBackend::Start(ToolCall call, ToolDone done) {
   }
   auto pending = std::make_shared<Pending>(shared_from_this(), std::move(done));
   try {
-    tool->Execute(std::move(call), [pending](absl::StatusOr<v1::ToolResult> outcome) {
+    tool->Execute(std::move(call), [pending](absl::StatusOr<v1::ToolResult>&& outcome) {
       pending->End(std::move(outcome));
     });
   } catch (const std::exception& error) {

@@ -69,7 +69,11 @@ ToolSpec& ToolSpec::PerSession() {
   return *this;
 }
 
-v1::ToolResult ResultOfText(absl::string_view text) { return TextResult(text); }
+v1::ToolResult ResultOfText(std::string text) {
+  v1::ToolResult result;
+  result.add_content()->mutable_text()->set_text(std::move(text));
+  return result;
+}
 
 v1::ToolResult ResultOfJson(std::string json) {
   v1::ToolResult result = TextResult(json);

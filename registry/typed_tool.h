@@ -86,14 +86,16 @@ class ToolReply {
 };
 
 // Results.
-v1::ToolResult ResultOfText(absl::string_view text);
+v1::ToolResult ResultOfText(std::string text);
 v1::ToolResult ResultOfJson(std::string json);
 template <typename R>
 v1::ToolResult ResultOf(R value) {
   if constexpr (std::same_as<R, v1::ToolResult>) {
     return value;
+  } else if constexpr (std::same_as<R, std::string>) {
+    return ResultOfText(std::move(value));
   } else if constexpr (std::convertible_to<R, absl::string_view>) {
-    return ResultOfText(value);
+    return ResultOfText(std::string(absl::string_view(value)));
   } else {
     std::string json;
     JsonType<R>::Encode(value, json);
