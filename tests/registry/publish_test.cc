@@ -311,7 +311,7 @@ TEST_F(PublishTest, ANamespaceBelongsToThePrincipalThatRegisteredItFirst) {
   const absl::Status status =
       registry_.Publish(mallory, "ns", {MakeToolDefinition("z")}, kAtomic).status();
   EXPECT_EQ(ReasonOf(status), v1::ERROR_REASON_NAME_TAKEN);
-  EXPECT_EQ(MetadataOf(status)["owner"], "worker:w1");
+  EXPECT_EQ(MetadataOf(status)["owner"], "worker:w1 of alice");
   registry_.Remove(worker_);
   EXPECT_TRUE(registry_.Publish(mallory, "ns", {MakeToolDefinition("z")}, kAtomic).ok());
   EXPECT_EQ(ReasonOf(registry_.Publish(worker_, "ns", {}, kAtomic).status()),
