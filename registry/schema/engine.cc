@@ -171,7 +171,10 @@ struct Engine::Rep {
     schema.addConstraintToSubschema(NodeConstraint(node), to);
     const Combination* in = node.combination.get();
     if (in == nullptr) return;
-    using namespace valijson::constraints;
+    using valijson::constraints::AllOfConstraint;
+    using valijson::constraints::AnyOfConstraint;
+    using valijson::constraints::NotConstraint;
+    using valijson::constraints::OneOfConstraint;
     AddBranches<AllOfConstraint>(schema, to, in->all_of, subschemas);
     AddBranches<AnyOfConstraint>(schema, to, in->any_of, subschemas);
     AddBranches<OneOfConstraint>(schema, to, in->one_of, subschemas);

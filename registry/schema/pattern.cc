@@ -361,7 +361,11 @@ class Translator {
           Bad(absl::StrCat("unknown escape `\\", std::string(1, c), "`"));
           return false;
         }
-        point = static_cast<uint32_t>(c);
+        if (!absl::ascii_isascii(c)) {
+          Bad("a backslash before a character that is not ASCII");
+          return false;
+        }
+        point = static_cast<unsigned char>(c);
     }
     ++at_;
     return true;
