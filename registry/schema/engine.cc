@@ -173,6 +173,7 @@ struct Engine::Rep {
     if (in == nullptr) return;
     using valijson::constraints::AllOfConstraint;
     using valijson::constraints::AnyOfConstraint;
+    using valijson::constraints::ConditionalConstraint;
     using valijson::constraints::NotConstraint;
     using valijson::constraints::OneOfConstraint;
     AddBranches<AllOfConstraint>(schema, to, in->all_of, subschemas);

@@ -27,8 +27,11 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
     if (places_.back() == Place::kEnum) {
       out_.values.push_back(std::move(text));
     } else if (places_.back() == Place::kSchema) {
-      if (key_ == "description" || key_ == "title") out_.descriptions.push_back(std::move(text));
-      if (key_ == "const") out_.values.push_back(std::move(text));
+      if (key_ == "description" || key_ == "title") {
+        out_.descriptions.push_back(std::move(text));
+      } else if (key_ == "const") {
+        out_.values.push_back(std::move(text));
+      }
     }
     return true;
   }

@@ -106,7 +106,8 @@ void Split(const CodePoint* text, size_t size, absl::FunctionRef<void(absl::stri
     word.clear();
   };
   for (size_t i = 0; i < size; ++i) {
-    const utf8proc_int32_t c = text[i];
+    const auto c =
+        static_cast<utf8proc_int32_t>(static_cast<std::make_unsigned_t<CodePoint>>(text[i]));
     const Kind kind = KindOf(c);
     if (kind == Kind::kCjk) {
       end_word();

@@ -42,6 +42,7 @@ std::vector<Candidate> BestOfAll(const SearchScope& scope, const std::vector<Par
   for (const auto& [doc, candidate] : best) order.push_back(candidate.ranked);
   SortRanked(scope.index(), order);
   std::vector<Candidate> out;
+  out.reserve(order.size());
   for (const Ranked& ranked : order) out.push_back(best.at(ranked.doc));
   return out;
 }
@@ -132,6 +133,7 @@ std::string Advice(const SearchScope& scope, const std::vector<ParsedQuery>& que
 v1::SearchToolsResponse SearchByWords(const SearchScope& scope,
                                       const std::vector<std::string>& queries) {
   std::vector<ParsedQuery> parsed;
+  parsed.reserve(queries.size());
   for (const std::string& query : queries) parsed.push_back(ParseQuery(scope.index(), query));
   const size_t wanted = scope.max_results() + SearchScope::kMaxMoreNames;
   const std::vector<Candidate> found = BestOfAll(scope, parsed, wanted);
