@@ -313,18 +313,24 @@ std::vector<ToolEntryPtr> Registry::SetCategoryEnabled(absl::string_view categor
   } else {
     state_->categories_off.insert(std::string(category));
   }
-  std::vector<ToolEntryPtr> changed;
-  auto& name_switches = state_->name_switches;  // the analysis does not look into the closure
+  std::vector<ToolEntryPtr> carriers;
   transaction.base().ForEach("", [&](const ToolEntryPtr& entry) {
     const auto& categories = entry->definition->tool.categories();
-    if (std::find(categories.begin(), categories.end(), category) == categories.end()) return true;
-    if (!enabled) {
-      const auto named = name_switches.find(entry->name());
-      if (named != name_switches.end() && named->second) name_switches.erase(named);
+    if (std::find(categories.begin(), categories.end(), category) != categories.end()) {
+      carriers.push_back(entry);
     }
-    if (ToolEntryPtr now = transaction.Refresh(entry->name())) changed.push_back(std::move(now));
     return true;
   });
+  std::vector<ToolEntryPtr> changed;
+  for (const ToolEntryPtr& entry : carriers) {
+    if (!enabled) {
+      const auto named = state_->name_switches.find(entry->name());
+      if (named != state_->name_switches.end() && named->second) {
+        state_->name_switches.erase(named);
+      }
+    }
+    if (ToolEntryPtr now = transaction.Refresh(entry->name())) changed.push_back(std::move(now));
+  }
   transaction.Commit();
   return changed;
 }
