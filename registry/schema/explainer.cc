@@ -139,7 +139,7 @@ class Explainer {
   }
 
   static const char* NullHint(const Json& value, bool optional) {
-    return value.is_null() && optional ? "; leave it out, it is optional" : "";
+    return value.is_null() && optional ? "; omit it, it is optional" : "";
   }
 
   void CheckNumber(const NumberRules& rules, const Json& value, Faults& out) {
@@ -174,6 +174,9 @@ class Explainer {
       out.Add(path_,
               absl::StrCat("must match the pattern ", ForMessage(rules.pattern->source(), 80),
                            ", got ", NameText(text)));
+    }
+    if (rules.format != nullptr && !rules.format->fits(text)) {
+      out.Add(path_, absl::StrCat("must be ", rules.format->wanted, ", got ", NameText(text)));
     }
   }
 

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
+#include <variant>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -44,10 +46,32 @@ std::string PointerStep(absl::string_view token) {
   return absl::StrCat("/", absl::StrReplaceAll(token, {{"~", "~0"}, {"/", "~1"}}));
 }
 
-SchemaIndex::SchemaIndex(const Json& document, Dialect dialect) : dialect_(dialect) {
-  resources_.push_back({"", &document});
+SchemaIndex::SchemaIndex(const Json& document, Dialect dialect, const SchemaOptions& options)
+    : dialect_(dialect), options_(options) {
+  resources_.push_back({"", &document, true});
   by_uri_[""] = 0;
   Walk(document, "", 0, true);
+}
+
+std::optional<size_t> SchemaIndex::FindResource(const std::string& uri) {
+  const auto known = by_uri_.find(uri);
+  if (known != by_uri_.end()) return known->second;
+  for (const SchemaDocument& each : options_.documents) {
+    if (SplitFragment(each.uri).document != uri) continue;
+    auto document = std::make_unique<Json>();
+    const SchemaLimits& limits = options_.limits;
+    const auto parsed =
+        ParseJson(each.text, {limits.max_bytes, limits.max_depth, limits.max_nodes}, *document);
+    const bool schema = document->is_object() || document->is_boolean();
+    if (std::holds_alternative<JsonFault>(parsed) || !schema) return std::nullopt;
+    const size_t resource = resources_.size();
+    resources_.push_back({uri, document.get(), true});
+    by_uri_[uri] = resource;
+    Walk(*document, absl::StrCat(uri, "#"), resource, true);
+    documents_.push_back(std::move(document));
+    return resource;
+  }
+  return std::nullopt;
 }
 
 void SchemaIndex::Walk(const Json& schema, std::string pointer, size_t resource, bool named) {
@@ -112,11 +136,11 @@ size_t SchemaIndex::Identify(const Json& schema, const std::string& pointer, siz
       faults_.push_back({at, absl::StrCat("`", id_keyword, "` must not have a fragment")});
     } else if (only_anchor) {
       if (!parts.fragment.empty()) AddAnchor(schema, parts.fragment, at, resource, false);
-    } else if (&schema == resources_[0].root) {
-      resources_[0].uri = parts.document;
-      by_uri_[parts.document] = 0;
+    } else if (resources_[resource].whole_document && &schema == resources_[resource].root) {
+      resources_[resource].uri = parts.document;
+      by_uri_.emplace(parts.document, resource);
     } else {
-      resources_.push_back({parts.document, &schema});
+      resources_.push_back({parts.document, &schema, false});
       resource = resources_.size() - 1;
       if (!by_uri_.emplace(parts.document, resource).second) {
         faults_.push_back(
@@ -129,6 +153,11 @@ size_t SchemaIndex::Identify(const Json& schema, const std::string& pointer, siz
     if (anchor != schema.end()) {
       AddAnchor(schema, *anchor, pointer + "/$anchor", resource, false);
     }
+  }
+  if (dialect_ == Dialect::k2019_09 && &schema == resources_[resource].root) {
+    const auto anchor = schema.find("$recursiveAnchor");
+    if (anchor != schema.end() && *anchor == true)
+      resources_[resource].dynamic_anchors[""] = &schema;
   }
   if (dialect_ == Dialect::k2020_12) {
     const auto anchor = schema.find("$dynamicAnchor");
@@ -146,10 +175,7 @@ void SchemaIndex::AddAnchor(const Json& schema, const Json& name, const std::str
     return;
   }
   const auto& text = name.get_ref<const std::string&>();
-  if (dynamic) {
-    ++dynamic_anchors_[text];
-    dynamic_names_[&schema] = text;
-  }
+  if (dynamic) resources_[resource].dynamic_anchors.emplace(text, &schema);
   const auto [at, fresh] = anchors_.emplace(std::make_pair(resource, text), &schema);
   if (!fresh && at->second != &schema) {
     faults_.push_back({pointer, absl::StrCat("the anchor `", text, "` is given twice")});
@@ -159,8 +185,8 @@ void SchemaIndex::AddAnchor(const Json& schema, const Json& name, const std::str
 absl::StatusOr<const Json*> SchemaIndex::Resolve(const Json* from, absl::string_view reference) {
   const UriParts parts =
       SplitFragment(ResolveUri(resources_[places_.at(from).resource].uri, reference));
-  const auto at = by_uri_.find(parts.document);
-  if (at == by_uri_.end()) {
+  const std::optional<size_t> resource = FindResource(parts.document);
+  if (!resource) {
     return absl::NotFoundError(absl::StrCat("`", ForMessage(reference),
                                             "` lies outside the schema and nothing is fetched;"
                                             " put what it means under `$defs`"));
@@ -170,9 +196,9 @@ absl::StatusOr<const Json*> SchemaIndex::Resolve(const Json* from, absl::string_
     return absl::NotFoundError(
         absl::StrCat("`", ForMessage(reference), "` has a faulty percent escape"));
   }
-  if (fragment->empty()) return resources_[at->second].root;
-  if ((*fragment)[0] == '/') return FollowPointer(resources_[at->second], *fragment);
-  const auto anchor = anchors_.find({at->second, *fragment});
+  if (fragment->empty()) return resources_[*resource].root;
+  if ((*fragment)[0] == '/') return FollowPointer(*resource, *fragment);
+  const auto anchor = anchors_.find({*resource, *fragment});
   if (anchor == anchors_.end()) {
     return absl::NotFoundError(
         absl::StrCat("no subschema is named by `", ForMessage(reference), "`"));
@@ -180,12 +206,11 @@ absl::StatusOr<const Json*> SchemaIndex::Resolve(const Json* from, absl::string_
   return anchor->second;
 }
 
-absl::StatusOr<const Json*> SchemaIndex::FollowPointer(const Resource& resource,
-                                                       absl::string_view pointer) {
+absl::StatusOr<const Json*> SchemaIndex::FollowPointer(size_t resource, absl::string_view pointer) {
   const auto nothing = [pointer] {
     return absl::NotFoundError(absl::StrCat("nothing lies at `#", ForMessage(pointer), "`"));
   };
-  const Json* value = resource.root;
+  const Json* value = resources_[resource].root;
   const Json* nearest = value;  // the innermost subschema on the way
   std::string way = places_.at(value).pointer;
   for (const absl::string_view token : absl::StrSplit(pointer.substr(1), '/')) {
@@ -216,26 +241,27 @@ absl::StatusOr<const Json*> SchemaIndex::FollowPointer(const Resource& resource,
   return value;
 }
 
-absl::StatusOr<const Json*> SchemaIndex::ResolveDynamic(const Json* from,
-                                                        absl::string_view reference) {
-  absl::StatusOr<const Json*> target = Resolve(from, reference);
-  if (!target.ok()) return target;
-  const auto name = dynamic_names_.find(*target);
+absl::StatusOr<SchemaIndex::DynamicTarget> SchemaIndex::ResolveDynamic(
+    const Json* from, absl::string_view reference) {
+  const absl::StatusOr<const Json*> target = Resolve(from, reference);
+  if (!target.ok()) return target.status();
+  DynamicTarget out{*target, std::nullopt};
   const std::string fragment = SplitFragment(reference).fragment;
-  if (name == dynamic_names_.end() || name->second != fragment) return target;
-  if (dynamic_anchors_[fragment] == 1) return target;
-  return absl::UnimplementedError(
-      absl::StrCat("the anchor `", fragment, "` is given ", dynamic_anchors_[fragment], " times"));
+  const DynamicAnchors& anchors = DynamicAnchorsOf(ResourceOf(*target));
+  const auto anchor = anchors.find(fragment);
+  if (anchor != anchors.end() && anchor->second == *target) out.anchor = fragment;
+  return out;
 }
 
-absl::StatusOr<const Json*> SchemaIndex::ResolveRecursive(const Json* from,
-                                                          absl::string_view reference) {
-  absl::StatusOr<const Json*> target = Resolve(from, reference);
-  if (!target.ok()) return target;
-  const bool dynamic = (*target)->is_object() && (*target)->contains("$recursiveAnchor") &&
-                       (**target)["$recursiveAnchor"] == true;
-  if (!dynamic || resources_.size() == 1) return target;
-  return absl::UnimplementedError("the schema has several parts of their own `$id`");
+absl::StatusOr<SchemaIndex::DynamicTarget> SchemaIndex::ResolveRecursive(
+    const Json* from, absl::string_view reference) {
+  const absl::StatusOr<const Json*> target = Resolve(from, reference);
+  if (!target.ok()) return target.status();
+  DynamicTarget out{*target, std::nullopt};
+  const DynamicAnchors& anchors = DynamicAnchorsOf(ResourceOf(*target));
+  const auto anchor = anchors.find("");
+  if (anchor != anchors.end() && anchor->second == *target) out.anchor = "";
+  return out;
 }
 
 }  // namespace toolrack

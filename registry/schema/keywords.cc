@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
@@ -70,7 +71,39 @@ constexpr Keyword kKeywords[] = {
     {"uniqueItems", kAll, Shape::kNone},
 };
 
+struct Annotation {
+  const char* name;
+  uint8_t dialects;
+  const char* form;
+  bool (*fits)(const Json& value);
+};
+
+bool IsText(const Json& value) { return value.is_string(); }
+bool IsFlag(const Json& value) { return value.is_boolean(); }
+
+constexpr Annotation kAnnotations[] = {
+    {"$comment", kFrom7, "a string", IsText},
+    {"contentEncoding", kFrom7, "a string", IsText},
+    {"contentMediaType", kFrom7, "a string", IsText},
+    {"deprecated", kFrom19, "true or false", IsFlag},
+    {"description", kAll, "a string", IsText},
+    {"examples", kFrom6, "an array", [](const Json& value) { return value.is_array(); }},
+    {"format", kAll, "a string", IsText},
+    {"readOnly", kFrom7, "true or false", IsFlag},
+    {"title", kAll, "a string", IsText},
+    {"writeOnly", kFrom7, "true or false", IsFlag},
+};
+
 }  // namespace
+
+const char* WrongAnnotation(absl::string_view name, const Json& value, Dialect dialect) {
+  for (const Annotation& each : kAnnotations) {
+    if (name != each.name) continue;
+    const bool ours = (each.dialects & static_cast<uint8_t>(dialect)) != 0;
+    return !ours || each.fits(value) ? nullptr : each.form;
+  }
+  return nullptr;
+}
 
 std::optional<Dialect> DialectOf(absl::string_view schema_uri) {
   absl::ConsumeSuffix(&schema_uri, "#");

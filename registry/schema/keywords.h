@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/strings/string_view.h"
+#include "registry/base/json.h"
 
 namespace toolrack {
 
@@ -41,6 +42,10 @@ struct Keyword {
 
 // nullptr for annotations and for names that no dialect knows.
 const Keyword* FindKeyword(absl::string_view name);
+
+// What a dialect demands of the form of an annotation, in words: "a string"; nullptr when it
+// demands nothing, or `value` has it.
+const char* WrongAnnotation(absl::string_view name, const Json& value, Dialect dialect);
 
 }  // namespace toolrack
 

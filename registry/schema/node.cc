@@ -18,7 +18,8 @@ bool FitsString(const StringRules& rules, const std::string& text) {
     const uint64_t length = CountCodePoints(text);
     if (length < rules.min_length || length > rules.max_length) return false;
   }
-  return !rules.pattern || rules.pattern->Matches(text);
+  if (rules.pattern && !rules.pattern->Matches(text)) return false;
+  return rules.format == nullptr || rules.format->fits(text);
 }
 
 bool FitsArray(const ArrayRules& rules, const Json& array) {
@@ -62,7 +63,7 @@ bool FitsValues(const ValueRules& rules, const Json& value) {
 size_t CostOf(const Node& node, const Json& value) {
   size_t cost = 1;
   if (node.values) cost += node.values->weight / 16;
-  if (node.string && node.string->pattern && value.is_string()) {
+  if (node.string && (node.string->pattern || node.string->format) && value.is_string()) {
     cost += value.get_ref<const std::string&>().size() / 256;
   }
   if (node.array && node.array->unique && value.is_array()) cost += value.size() / 4;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "registry/schema/formats.h"
 #include "registry/schema/pattern.h"
 #include "registry/schema/values.h"
 
@@ -36,6 +37,7 @@ struct StringRules {
   uint64_t min_length = 0;
   uint64_t max_length = UINT64_MAX;
   std::optional<Pattern> pattern;
+  const Format* format = nullptr;  // asserted
 };
 
 struct ArrayRules {

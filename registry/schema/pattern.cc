@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "registry/schema/unicode_names.h"
 
 namespace toolrack {
 namespace {
@@ -21,58 +22,13 @@ constexpr char kNotSpace[] =
     "\\x{ff00}-\\x{10ffff}";
 constexpr char kDot[] = "[^\\n\\r\\x{2028}\\x{2029}]";
 
-struct PropertyName {
-  const char* name;
-  const char* re2;
-};
-// The long names of the general categories (PropertyValueAliases.txt of Unicode).
-constexpr PropertyName kCategories[] = {
-    {"Letter", "L"},
-    {"Cased_Letter", ""},
-    {"Uppercase_Letter", "Lu"},
-    {"Lowercase_Letter", "Ll"},
-    {"Titlecase_Letter", "Lt"},
-    {"Modifier_Letter", "Lm"},
-    {"Other_Letter", "Lo"},
-    {"Mark", "M"},
-    {"Combining_Mark", "M"},
-    {"Nonspacing_Mark", "Mn"},
-    {"Spacing_Mark", "Mc"},
-    {"Enclosing_Mark", "Me"},
-    {"Number", "N"},
-    {"Decimal_Number", "Nd"},
-    {"digit", "Nd"},
-    {"Letter_Number", "Nl"},
-    {"Other_Number", "No"},
-    {"Punctuation", "P"},
-    {"punct", "P"},
-    {"Connector_Punctuation", "Pc"},
-    {"Dash_Punctuation", "Pd"},
-    {"Open_Punctuation", "Ps"},
-    {"Close_Punctuation", "Pe"},
-    {"Initial_Punctuation", "Pi"},
-    {"Final_Punctuation", "Pf"},
-    {"Other_Punctuation", "Po"},
-    {"Symbol", "S"},
-    {"Math_Symbol", "Sm"},
-    {"Currency_Symbol", "Sc"},
-    {"Modifier_Symbol", "Sk"},
-    {"Other_Symbol", "So"},
-    {"Separator", "Z"},
-    {"Space_Separator", "Zs"},
-    {"Line_Separator", "Zl"},
-    {"Paragraph_Separator", "Zp"},
-    {"Control", "Cc"},
-    {"Format", "Cf"},
-    {"Private_Use", "Co"},
-};
-
 // A code point as RE2 reads it anywhere, inside a class or out.
 std::string Literal(uint32_t point) { return absl::StrFormat("\\x{%x}", point); }
 
 class Translator {
  public:
-  explicit Translator(absl::string_view pattern) : text_(pattern) {}
+  // `only_read`: what cannot be translated is passed over, so that only its syntax is judged.
+  Translator(absl::string_view pattern, bool only_read) : text_(pattern), only_read_(only_read) {}
 
   absl::StatusOr<std::string> Run() {
     while (status_.ok() && at_ < text_.size()) Next();
@@ -88,11 +44,14 @@ class Translator {
           absl::StrCat("not a regular expression: ", what, " (byte ", at_, ")"));
     }
   }
-  void Cannot(absl::string_view what) {
+  // False: the caller is to go on.
+  bool Cannot(absl::string_view what) {
+    if (only_read_) return false;
     if (status_.ok()) {
       status_ =
           absl::UnimplementedError(absl::StrCat(what, " cannot be enforced (byte ", at_, ")"));
     }
+    return true;
   }
 
   bool More() const { return at_ < text_.size(); }
@@ -204,9 +163,9 @@ class Translator {
   void Group() {
     if (Skip("?:")) {
     } else if (Skip("?=") || Skip("?!")) {
-      return Cannot("look-ahead");
+      if (Cannot("look-ahead")) return;
     } else if (Skip("?<=") || Skip("?<!")) {
-      return Cannot("look-behind");
+      if (Cannot("look-behind")) return;
     } else if (Skip("?<")) {
       const size_t end = text_.find('>', at_);
       if (end == absl::string_view::npos || end == at_) return Bad("a group name is not closed");
@@ -225,8 +184,17 @@ class Translator {
       ++at_;
       return Anchor(c == 'b' ? "\\b" : "\\B");
     }
-    if (absl::ascii_isdigit(c) && c != '0') return Cannot("a back-reference");
-    if (c == 'k') return Cannot("a back-reference");
+    if ((absl::ascii_isdigit(c) && c != '0') || c == 'k') {
+      if (Cannot("a back-reference")) return;
+      ++at_;
+      while (absl::ascii_isdigit(c) && absl::ascii_isdigit(Peek())) ++at_;
+      if (c == 'k') {
+        const size_t end = text_.find('>', at_);
+        if (Peek() != '<' || end == absl::string_view::npos) return Bad("`\\k` without a name");
+        at_ = end + 1;
+      }
+      return Atom("x");
+    }
     std::string items;
     if (ClassEscape(items)) return Atom(absl::StrCat("[", items, "]"));
     uint32_t point;
@@ -277,10 +245,7 @@ class Translator {
       if (absl::StartsWith(name, prefix)) name.remove_prefix(std::string(prefix).size());
     }
     if (!script) {
-      for (const PropertyName& category : kCategories) {
-        if (name == category.name) re2 = category.re2;
-        if (name.size() <= 2 && name == category.re2) re2 = category.re2;
-      }
+      re2 = std::string(CategoryNamed(name));
     } else {
       re2 = std::string(name);
     }
@@ -288,8 +253,10 @@ class Translator {
     RE2::Options options;
     options.set_log_errors(false);
     if (re2.empty() || !RE2(candidate, options).ok()) {
-      Cannot(absl::StrCat("the Unicode property `", name, "`"));
-      return false;
+      if (Cannot(absl::StrCat("the Unicode property `", name, "`"))) return false;
+      at_ = end + 1;
+      items = "x";
+      return true;
     }
     at_ = end + 1;
     items = candidate;
@@ -330,10 +297,7 @@ class Translator {
         point = '\r';
         break;
       case '0':
-        if (absl::ascii_isdigit(Peek(1))) {
-          Cannot("an octal escape");
-          return false;
-        }
+        if (absl::ascii_isdigit(Peek(1)) && Cannot("an octal escape")) return false;
         point = 0;
         break;
       case 'c':
@@ -399,8 +363,8 @@ class Translator {
       at_ = before;
     }
     if (point >= 0xD800 && point <= 0xDFFF) {
-      Cannot("half of a surrogate pair");
-      return false;
+      if (Cannot("half of a surrogate pair")) return false;
+      point = 0xFFFD;
     }
     return true;
   }
@@ -457,6 +421,7 @@ class Translator {
   }
 
   absl::string_view text_;
+  const bool only_read_;
   size_t at_ = 0;
   std::string out_;
   int open_ = 0;
@@ -467,8 +432,10 @@ class Translator {
 }  // namespace
 
 absl::StatusOr<std::string> TranslatePattern(absl::string_view pattern) {
-  return Translator(pattern).Run();
+  return Translator(pattern, false).Run();
 }
+
+bool IsRegex(absl::string_view text) { return Translator(text, true).Run().ok(); }
 
 absl::StatusOr<Pattern> Pattern::Create(absl::string_view pattern) {
   absl::StatusOr<std::string> translated = TranslatePattern(pattern);

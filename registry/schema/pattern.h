@@ -17,6 +17,9 @@ namespace toolrack {
 // what is not translated; INVALID_ARGUMENT for what is no regular expression.
 absl::StatusOr<std::string> TranslatePattern(absl::string_view pattern);
 
+// Whether `text` is an ECMA-262 expression at all, enforceable or not.
+bool IsRegex(absl::string_view text);
+
 // A compiled expression. Thread-safe.
 class Pattern {
  public:

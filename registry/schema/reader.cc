@@ -9,9 +9,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "registry/base/errors.h"
+#include "registry/schema/dynamic_scopes.h"
 #include "registry/schema/index.h"
 #include "registry/schema/keywords.h"
 #include "registry/schema/rules_reader.h"
+#include "registry/schema/simplify.h"
 
 namespace toolrack {
 namespace {
@@ -24,23 +26,52 @@ constexpr size_t kMaxFindings = 32;
 
 class Reader {
  public:
-  Reader(const Json& document, Dialect dialect, ReadOutcome& out)
-      : document_(document), dialect_(dialect), index_(document, dialect), out_(out) {}
+  Reader(const Json& document, Dialect dialect, const SchemaOptions& options, ReadOutcome& out)
+      : document_(document),
+        dialect_(dialect),
+        options_(options),
+        index_(document, dialect, options),
+        out_(out) {}
 
-  void Run(bool object_root) {
-    for (const SchemaIndex::Fault& fault : index_.faults()) {
-      Report("invalid_keyword", fault.pointer, fault.message);
-    }
+  void Run() {
+    ReportNames();
     out_.nodes = std::make_unique<NodeSet>();
-    NodeFor(document_);
+    NodeFor(document_, scopes_.Outermost());
     // No recursion: a chain of references may be as long as the document.
-    for (size_t i = 0; i < waiting_.size(); ++i) Fill(*waiting_[i].first, *waiting_[i].second);
-    if (object_root) DemandObject();
+    for (size_t i = 0; i < waiting_.size(); ++i) {
+      if (waiting_.size() > options_.limits.max_nodes) {
+        Report("schema_too_large", "",
+               absl::StrCat("dynamic references multiply the schema beyond ",
+                            options_.limits.max_nodes, " subschemas (max_nodes)"));
+        break;
+      }
+      const Waiting next = waiting_[i];
+      Fill(*next.schema, *next.node, next.scope);
+    }
+    ReportNames();
+    if (options_.object_root) DemandObject();
     if (!HasErrors()) CheckChains();
-    if (HasErrors()) out_.nodes.reset();
+    if (HasErrors()) {
+      out_.nodes.reset();
+    } else {
+      Simplify(*out_.nodes);
+    }
   }
 
  private:
+  struct Waiting {
+    const Json* schema;
+    Node* node;
+    DynamicScopes::Id scope;
+  };
+
+  // Faults in `$id`, `$anchor` and the like; reading a reference may find more of them.
+  void ReportNames() {
+    for (const SchemaIndex::Fault& fault : index_.faults()) {
+      Report("invalid_keyword", fault.pointer, fault.message);
+    }
+  }
+
   bool HasErrors() const {
     return std::any_of(out_.findings.begin(), out_.findings.end(), [](const v1::Finding& finding) {
       return finding.severity() == v1::FINDING_SEVERITY_ERROR;
@@ -50,6 +81,10 @@ class Reader {
   void Report(absl::string_view rule, absl::string_view pointer, absl::string_view message,
               v1::FindingSeverity severity = v1::FINDING_SEVERITY_ERROR) {
     if (out_.findings.size() >= kMaxFindings) return;
+    // A subschema that is compiled twice has its faults twice.
+    for (const v1::Finding& each : out_.findings) {
+      if (each.rule() == rule && each.pointer() == pointer && each.message() == message) return;
+    }
     v1::Finding& finding = out_.findings.emplace_back();
     finding.set_rule(std::string(rule));
     finding.set_pointer(std::string(pointer));
@@ -57,51 +92,66 @@ class Reader {
     finding.set_message(std::string(message));
   }
 
-  Node* NodeFor(const Json& schema) {
-    const auto [at, fresh] = by_place_.try_emplace(&schema, nullptr);
+  // `scope`: of the subschema that leads here.
+  Node* NodeFor(const Json& schema, DynamicScopes::Id scope) {
+    scope = scopes_.Enter(scope, index_.ResourceOf(&schema));
+    const auto [at, fresh] = by_place_.try_emplace({&schema, scope}, nullptr);
     if (fresh) {
       auto node = std::make_unique<Node>();
       node->id = out_.nodes->nodes.size();
       at->second = node.get();
       out_.nodes->nodes.push_back(std::move(node));
-      waiting_.emplace_back(&schema, at->second);
+      waiting_.push_back({&schema, at->second, scope});
     }
     return at->second;
   }
 
-  void Fill(const Json& schema, Node& node) {
+  void Fill(const Json& schema, Node& node, DynamicScopes::Id scope) {
     const std::string pointer = index_.PointerOf(&schema);
     if (schema.is_boolean()) {
       node.never = !schema.get<bool>();
       return;
     }
     RuleReader rules(
-        dialect_, node, [this](const Json& child) { return NodeFor(child); },
+        dialect_, options_, node,
+        [this, scope](const Json& child) { return NodeFor(child, scope); },
         [this, &pointer](absl::string_view rule, absl::string_view keyword,
                          absl::string_view message) {
           Report(rule, absl::StrCat(pointer, keyword.empty() ? "" : "/", keyword), message);
         });
     if (dialect_ < Dialect::k2019_09 && schema.contains("$ref")) {
-      Refer(schema, "$ref", pointer, node);
+      Refer(schema, "$ref", pointer, node, scope);
       WarnOfSiblings(schema, pointer);
       return;
     }
     for (const char* name : {"$ref", "$dynamicRef", "$recursiveRef"}) {
-      if (schema.contains(name)) Refer(schema, name, pointer, node);
+      if (schema.contains(name)) Refer(schema, name, pointer, node, scope);
     }
     for (const auto& [name, value] : schema.items()) {
       const Keyword* keyword = FindKeyword(name);
-      if (keyword == nullptr) continue;
+      if (keyword == nullptr) {
+        rules.ReadAnnotation(name, value);
+        continue;
+      }
       if (name == "$schema") {
         CheckDialect(schema, value, pointer);
         continue;
       }
       rules.Read(*keyword, value, schema);
     }
+    if (options_.openapi) {
+      rules.ReadNullable(schema);
+    } else if (schema.contains("nullable") && schema["nullable"] == true) {
+      Report("ignored_keyword", absl::StrCat(pointer, "/nullable"),
+             "`nullable` belongs to OpenAPI and has no effect, so null is refused; use"
+             " `\"type\": [\"…\", \"null\"]`, or import the tool as OpenAPI (tools.openapi)",
+             v1::FINDING_SEVERITY_WARNING);
+    }
     rules.Finish();
   }
 
-  void Refer(const Json& schema, const char* name, const std::string& pointer, Node& node) {
+  void Refer(const Json& schema, const char* name, const std::string& pointer, Node& node,
+             DynamicScopes::Id scope) {
     const std::string at = absl::StrCat(pointer, "/", name);
     if ((FindKeyword(name)->dialects & static_cast<uint8_t>(dialect_)) == 0) return;  // see Read
     const Json& reference = schema[name];
@@ -109,19 +159,21 @@ class Reader {
       return Report("invalid_keyword", at, absl::StrCat("`", name, "` must be a string"));
     }
     const auto& text = reference.get_ref<const std::string&>();
-    const absl::StatusOr<const Json*> target =
-        name == std::string("$ref")          ? index_.Resolve(&schema, text)
-        : name == std::string("$dynamicRef") ? index_.ResolveDynamic(&schema, text)
-                                             : index_.ResolveRecursive(&schema, text);
-    if (target.ok()) {
-      if (!node.combination) node.combination = std::make_unique<Combination>();
-      node.combination->all_of.push_back(NodeFor(**target));
-    } else if (absl::IsUnimplemented(target.status())) {
-      Report("unsupported_keyword", at,
-             absl::StrCat("`", name, "` cannot be enforced: ", target.status().message()));
-    } else {
-      Report("unresolved_reference", at, target.status().message());
-    }
+    const absl::StatusOr<const Json*> target = Target(schema, name, text, scope);
+    if (!target.ok()) return Report("unresolved_reference", at, target.status().message());
+    if (!node.combination) node.combination = std::make_unique<Combination>();
+    node.combination->all_of.push_back(NodeFor(**target, scope));
+  }
+
+  absl::StatusOr<const Json*> Target(const Json& schema, absl::string_view name,
+                                     const std::string& reference, DynamicScopes::Id scope) {
+    if (name == "$ref") return index_.Resolve(&schema, reference);
+    const absl::StatusOr<SchemaIndex::DynamicTarget> target =
+        name == "$dynamicRef" ? index_.ResolveDynamic(&schema, reference)
+                              : index_.ResolveRecursive(&schema, reference);
+    if (!target.ok()) return target.status();
+    const Json* outermost = target->anchor ? scopes_.Find(scope, *target->anchor) : nullptr;
+    return outermost != nullptr ? outermost : target->target;
   }
 
   void WarnOfSiblings(const Json& schema, const std::string& pointer) {
@@ -168,7 +220,8 @@ class Reader {
     };
     constexpr int kOpen = -1;
     absl::flat_hash_map<const Node*, int> done;  // the longest chain from there, or kOpen
-    for (const auto& [place, start] : waiting_) {
+    for (const Waiting& each : waiting_) {
+      const Node* start = each.node;
       if (done.contains(start)) continue;
       std::vector<Frame> stack;
       stack.push_back({start, NodesInPlace(*start)});
@@ -205,15 +258,17 @@ class Reader {
   }
 
   std::string PointerOfNode(const Node* node) const {
-    return index_.PointerOf(waiting_[node->id].first);
+    return index_.PointerOf(waiting_[node->id].schema);
   }
 
   const Json& document_;
   const Dialect dialect_;
+  const SchemaOptions& options_;
   SchemaIndex index_;
+  DynamicScopes scopes_{index_};
   ReadOutcome& out_;
-  absl::flat_hash_map<const Json*, Node*> by_place_;
-  std::vector<std::pair<const Json*, Node*>> waiting_;  // by node id
+  absl::flat_hash_map<std::pair<const Json*, DynamicScopes::Id>, Node*> by_place_;
+  std::vector<Waiting> waiting_;  // by node id
 };
 
 ReadOutcome Refusal(absl::string_view rule, absl::string_view pointer, std::string message) {
@@ -228,7 +283,8 @@ ReadOutcome Refusal(absl::string_view rule, absl::string_view pointer, std::stri
 
 }  // namespace
 
-ReadOutcome ReadSchema(absl::string_view text, const SchemaLimits& limits, bool object_root) {
+ReadOutcome ReadSchema(absl::string_view text, const SchemaOptions& options) {
+  const SchemaLimits& limits = options.limits;
   Json document;
   const auto parsed =
       ParseJson(text, {limits.max_bytes, limits.max_depth, limits.max_nodes}, document);
@@ -243,7 +299,8 @@ ReadOutcome ReadSchema(absl::string_view text, const SchemaLimits& limits, bool 
   if (!document.is_object() && !document.is_boolean()) {
     return Refusal("not_a_schema", "", "a schema is a JSON object or a boolean");
   }
-  Dialect dialect = Dialect::k2020_12;
+  // OpenAPI 3.0 is draft-04 with a few changes.
+  Dialect dialect = options.openapi ? Dialect::kDraft4 : Dialect::k2020_12;
   if (document.is_object() && document.contains("$schema")) {
     const Json& declared = document["$schema"];
     const std::optional<Dialect> known =
@@ -257,7 +314,7 @@ ReadOutcome ReadSchema(absl::string_view text, const SchemaLimits& limits, bool 
     dialect = *known;
   }
   ReadOutcome out;
-  Reader(document, dialect, out).Run(object_root);
+  Reader(document, dialect, options, out).Run();
   return out;
 }
 

@@ -18,7 +18,7 @@ struct ReadOutcome {
 };
 
 // The contract of Schema::Compile. Does not throw. Pure, thread-safe.
-ReadOutcome ReadSchema(absl::string_view text, const SchemaLimits& limits, bool object_root);
+ReadOutcome ReadSchema(absl::string_view text, const SchemaOptions& options);
 
 }  // namespace toolrack
 

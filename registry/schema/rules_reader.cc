@@ -64,6 +64,24 @@ void RuleReader::Read(const Keyword& keyword, const Json& value, const Json& sch
   Unsupported(name, "this build does not know it");
 }
 
+void RuleReader::ReadAnnotation(const std::string& name, const Json& value) {
+  const char* form = WrongAnnotation(name, value, dialect_);
+  if (form != nullptr) {
+    return Invalid(name, absl::StrCat(form, ", not ", ForMessage(DumpJson(value), 40)));
+  }
+  if (name == "format" && options_.assert_format) {
+    const Format* format = FindFormat(value.get_ref<const std::string&>());
+    if (format != nullptr) string().format = format;
+  }
+}
+
+void RuleReader::ReadNullable(const Json& schema) {
+  const auto nullable = schema.find("nullable");
+  if (nullable == schema.end()) return;
+  if (!nullable->is_boolean()) return Invalid("nullable", "true or false");
+  if (nullable->get<bool>() && schema.contains("type")) node_.types |= kNullType;
+}
+
 bool RuleReader::ReadCore(absl::string_view name, const Json& value) {
   if (name == "$defs" || name == "definitions") {
     // The subschemas are read when something refers to them. A fault in one that nothing uses is

@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "registry/schema/keywords.h"
 #include "registry/schema/node.h"
+#include "registry/schema/schema.h"
 
 namespace toolrack {
 
@@ -22,11 +23,19 @@ class RuleReader {
   using Report = std::function<void(absl::string_view rule, absl::string_view keyword,
                                     absl::string_view message)>;
 
-  RuleReader(Dialect dialect, Node& node, Child child, Report report)
-      : dialect_(dialect), node_(node), child_(std::move(child)), report_(std::move(report)) {}
+  RuleReader(Dialect dialect, const SchemaOptions& options, Node& node, Child child, Report report)
+      : dialect_(dialect),
+        options_(options),
+        node_(node),
+        child_(std::move(child)),
+        report_(std::move(report)) {}
 
   // One keyword of `schema`, references aside.
   void Read(const Keyword& keyword, const Json& value, const Json& schema);
+  // A name that is no keyword. Its form counts: who shows the schema to others relies on it.
+  void ReadAnnotation(const std::string& name, const Json& value);
+  // `nullable` of OpenAPI 3.0, beside `type`.
+  void ReadNullable(const Json& schema);
   // After the last keyword.
   void Finish();
 
@@ -61,6 +70,7 @@ class RuleReader {
   Combination& combination();
 
   const Dialect dialect_;
+  const SchemaOptions& options_;
   Node& node_;
   const Child child_;
   const Report report_;

@@ -21,14 +21,22 @@ Schema::~Schema() = default;
 
 Schema::Compiled Schema::Compile(absl::string_view text, const SchemaLimits& limits,
                                  bool object_root) {
+  SchemaOptions options;
+  options.limits = limits;
+  options.object_root = object_root;
+  return Compile(text, options);
+}
+
+Schema::Compiled Schema::Compile(absl::string_view text, const SchemaOptions& options) {
   Compiled out;
-  ReadOutcome read = ReadSchema(text, limits, object_root);
+  ReadOutcome read = ReadSchema(text, options);
   out.findings = std::move(read.findings);
   if (read.nodes == nullptr) return out;
   auto rep = std::make_unique<Rep>();
   rep->nodes = std::move(read.nodes);
-  rep->max_visits = limits.max_visits;
-  absl::StatusOr<std::unique_ptr<Engine>> engine = Engine::Create(*rep->nodes, limits.max_visits);
+  rep->max_visits = options.limits.max_visits;
+  absl::StatusOr<std::unique_ptr<Engine>> engine =
+      Engine::Create(*rep->nodes, options.limits.max_visits);
   if (!engine.ok()) {
     v1::Finding& finding = out.findings.emplace_back();
     finding.set_rule("internal");

@@ -3,10 +3,12 @@
 //
 // Dialect by `$schema`: draft-04, draft-06, draft-07, 2019-09 or 2020-12 (the default); another is
 // refused. What cannot be enforced exactly is a fault at compile time, by keyword and JSON Pointer:
-// never a silent accept. Refused so are look-around and back-references in patterns, `$dynamicRef`
-// and `$recursiveRef` where their meaning depends on the way to them, and keywords of another
-// dialect than the schema's own. Keywords that no dialect knows are annotations and are ignored,
-// and so is `format`. No network, ever: every `$ref` stays inside the document.
+// never a silent accept. Refused so are look-around and back-references in patterns, and keywords
+// of another dialect than the schema's own. Keywords that no dialect knows are ignored; of
+// annotations only the form is checked, and so it is with `format` unless SchemaOptions says
+// otherwise. No network, ever: every `$ref` stays inside the document (and those that SchemaOptions
+// holds). `$dynamicRef` and `$recursiveRef` are exact: a subschema is compiled once for each way of
+// reaching it that makes a difference.
 //
 // Numbers are compared by value: 1.0 is an integer, 64-bit integers are exact, `multipleOf` is
 // decimal. An integer beyond 64 bits is the nearest double, as in Json.
@@ -31,19 +33,38 @@ struct SchemaLimits {
   size_t max_depth = 64;
   // Visits of one validation; a schema that fans out further on some data refuses that data, and
   // says so.
-  size_t max_visits = 100000;
+  size_t max_visits = 250000;
+};
+
+// A document that `$ref` may reach by its URI.
+struct SchemaDocument {
+  std::string uri;
+  std::string text;
+};
+
+struct SchemaOptions {
+  SchemaLimits limits;
+  // The root must be an object schema (tools' inputs): `type` must be "object" or, when absent, be
+  // implied by `properties`; `{}` and a lone `$schema` say nothing about an object and are refused
+  // as everything else is. Only objects fit such a schema.
+  bool object_root = false;
+  // Enforces `format` where it is one of those in formats.h; the others stay annotations.
+  bool assert_format = false;
+  // Reads the schema as OpenAPI 3.0 writes it: draft-04 when there is no `$schema`, and
+  // `nullable: true` beside `type` takes null, too.
+  bool openapi = false;
+  // For tests: the daemon hands none over. Each must be of the schema's own dialect.
+  std::vector<SchemaDocument> documents;
 };
 
 // Bumped whenever a verdict could change: remembered verdicts of another version are void.
-inline constexpr int kSchemaCheckerVersion = 1;
+inline constexpr int kSchemaCheckerVersion = 2;
 
 // A compiled schema. Immutable, thread-safe; no lock of ours on the validating path.
 class Schema {
  public:
   struct Compiled;  // the schema, or every fault found
-  // `object_root`: the root must be an object schema (tools' inputs): `type` must be "object" or,
-  // when absent, be implied by `properties`; `{}` and a lone `$schema` say nothing about an object
-  // and are refused as everything else is. Only objects fit such a schema.
+  static Compiled Compile(absl::string_view text, const SchemaOptions& options);
   static Compiled Compile(absl::string_view text, const SchemaLimits& limits, bool object_root);
 
   ~Schema();

@@ -136,7 +136,7 @@ TEST(Explain, TellsToLeaveOutANullThatIsOptional) {
   const char* schema =
       R"({"properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["b"]})";
   EXPECT_EQ(Explain(schema, R"({"a":null,"b":null})"),
-            (Lines{"/a: expected string, got null; leave it out, it is optional",
+            (Lines{"/a: expected string, got null; omit it, it is optional",
                    "/b: expected string, got null"}));
 }
 

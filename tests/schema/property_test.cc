@@ -131,7 +131,7 @@ RC_GTEST_PROP(SchemaProperty, EngineAndExplainerAgree, ()) {
   Json schema = {{"allOf", Json::array({Schema(3), Schema(2)})},
                  {"$defs", {{"a", Pick(kDefinitions)}}}};
   const std::string text = DumpJson(schema);
-  const ReadOutcome read = ReadSchema(text, SchemaLimits(), false);
+  const ReadOutcome read = ReadSchema(text, SchemaOptions());
   RC_ASSERT(read.nodes != nullptr);
   const auto engine = Engine::Create(*read.nodes, 100000);
   RC_ASSERT(engine.ok());

@@ -210,11 +210,107 @@ TEST(SchemaCompile, StopsListingFaultsSomewhere) {
 }
 
 TEST(SchemaCompile, AnnotationsAndUnknownKeywordsDoNotMatter) {
-  const char* schema = R"({"title":5,"description":null,"default":[],"examples":1,"deprecated":"no",
-    "$comment":[],"format":7,"contentEncoding":1,"x-order":1,"nullable":true,"optional":{},
-    "then":false,"maxContains":0,"type":"string"})";
+  const char* schema =
+      R"({"title":"","description":"x","default":[],"examples":[],"deprecated":true,
+    "$comment":"","format":"y","contentEncoding":"z","x-order":1,"nullable":true,"optional":{},
+    "example":5,"then":false,"maxContains":0,"type":"string"})";
   EXPECT_TRUE(Accepts(schema, "\"a\""));
   EXPECT_FALSE(Accepts(schema, "null"));
+}
+
+TEST(SchemaCompile, AnnotationsMustHaveTheFormThatTheirDialectDemands) {
+  ExpectRefusals({
+      {R"({"title":5})", "invalid_keyword /title"},
+      {R"({"properties":{"a":{"description":null}}})", "invalid_keyword /properties/a/description"},
+      {R"({"format":7})", "invalid_keyword /format"},
+      {R"({"examples":"x"})", "invalid_keyword /examples"},
+      {R"({"readOnly":"true"})", "invalid_keyword /readOnly"},
+  });
+  // Unknown to draft-04.
+  EXPECT_TRUE(Accepts(
+      R"({"$schema":"http://json-schema.org/draft-04/schema#","examples":"x","readOnly":1})", "1"));
+}
+
+TEST(SchemaAccepts, OpenApiIsReadOnlyWhereItIsAskedFor) {
+  const char* schema = R"({"type":"object","properties":{
+      "a":{"type":"string","nullable":true,"example":"x"},
+      "b":{"type":"integer","minimum":0,"exclusiveMinimum":true},
+      "c":{"nullable":true,"allOf":[{"type":"string"}]}}})";
+  EXPECT_EQ(Errors(Compile(schema)),
+            std::vector<std::string>{"invalid_keyword /properties/b/exclusiveMinimum"});
+  SchemaOptions options;
+  options.openapi = true;
+  const auto compiled = Schema::Compile(schema, options);
+  ASSERT_NE(compiled.schema, nullptr);
+  EXPECT_TRUE(compiled.schema->Accepts(Parse(R"({"a":null,"b":1})")));
+  EXPECT_FALSE(compiled.schema->Accepts(Parse(R"({"b":0})")));
+  // It adds to `type`; without one it says nothing.
+  EXPECT_FALSE(compiled.schema->Accepts(Parse(R"({"c":null})")));
+  EXPECT_EQ(Errors(Schema::Compile(R"({"type":"string","nullable":"yes"})", options)),
+            std::vector<std::string>{"invalid_keyword /nullable"});
+
+  const auto plain = Compile(R"({"type":"string","nullable":true})");
+  ASSERT_NE(plain.schema, nullptr);
+  EXPECT_FALSE(plain.schema->Accepts(Parse("null")));
+  ASSERT_EQ(plain.findings.size(), 1u);
+  EXPECT_EQ(plain.findings[0].rule(), "ignored_keyword");
+  EXPECT_EQ(plain.findings[0].pointer(), "/nullable");
+}
+
+TEST(SchemaAccepts, DynamicReferencesDependOnTheWayToThem) {
+  // The same list, reached by two ways that bind its anchor differently.
+  const char* schema = R"({"$id":"http://x/main","properties":{
+      "numbers":{"$ref":"numbers"},"texts":{"$ref":"texts"},"any":{"$ref":"list"}},
+    "$defs":{
+      "list":{"$id":"list","items":{"$dynamicRef":"#item"},
+        "$defs":{"any":{"$dynamicAnchor":"item"}}},
+      "numbers":{"$id":"numbers","$ref":"list",
+        "$defs":{"item":{"$dynamicAnchor":"item","type":"number"}}},
+      "texts":{"$id":"texts","$ref":"list",
+        "$defs":{"item":{"$dynamicAnchor":"item","type":"string"}}}}})";
+  EXPECT_TRUE(Accepts(schema, R"({"numbers":[1],"texts":["a"],"any":[1,"a"]})"));
+  EXPECT_FALSE(Accepts(schema, R"({"numbers":["a"]})"));
+  EXPECT_FALSE(Accepts(schema, R"({"texts":[1]})"));
+  const char* recursive = R"({"$schema":"https://json-schema.org/draft/2019-09/schema",
+    "$id":"http://x/strict","$recursiveAnchor":true,"$ref":"tree","unevaluatedProperties":false,
+    "$defs":{"tree":{"$id":"tree","$recursiveAnchor":true,
+      "properties":{"child":{"$recursiveRef":"#"}}}}})";
+  EXPECT_TRUE(Accepts(recursive, R"({"child":{"child":{}}})"));
+  EXPECT_FALSE(Accepts(recursive, R"({"child":{"other":{}}})"));
+}
+
+TEST(SchemaCompile, ReachesTheDocumentsThatItIsGivenAndNoOthers) {
+  SchemaOptions options;
+  options.documents = {{"http://x/text.json", R"({"type":"string","$defs":{"n":{"type":"null"}}})"},
+                       {"http://x/broken.json", "{"}};
+  const char* schema = R"({"properties":{"a":{"$ref":"http://x/text.json"},
+      "b":{"$ref":"http://x/text.json#/$defs/n"}}})";
+  const auto compiled = Schema::Compile(schema, options);
+  ASSERT_NE(compiled.schema, nullptr);
+  EXPECT_TRUE(compiled.schema->Accepts(Parse(R"({"a":"x","b":null})")));
+  EXPECT_FALSE(compiled.schema->Accepts(Parse(R"({"a":1})")));
+  EXPECT_FALSE(compiled.schema->Accepts(Parse(R"({"b":1})")));
+  EXPECT_EQ(Errors(Schema::Compile(R"({"$ref":"http://x/broken.json"})", options)),
+            std::vector<std::string>{"unresolved_reference /$ref"});
+  EXPECT_EQ(Errors(Schema::Compile(R"({"$ref":"http://x/other.json"})", options)),
+            std::vector<std::string>{"unresolved_reference /$ref"});
+}
+
+TEST(SchemaCompile, RefusesDynamicScopesThatMultiplyBeyondTheLimit) {
+  // 2^10 ways, each with other bindings.
+  std::string schema = R"({"$id":"http://x/main","anyOf":[{"$ref":"a0"},{"$ref":"b0"}],"$defs":{)";
+  for (int i = 0; i < 10; ++i) {
+    for (const char* side : {"a", "b"}) {
+      absl::StrAppend(&schema, R"(")", side, i, R"(":{"$id":")", side, i,
+                      R"(","anyOf":[{"$ref":"a)", i + 1, R"("},{"$ref":"b)", i + 1,
+                      R"("}],"$defs":{"x":{"$dynamicAnchor":"n)", i, R"("}}},)");
+    }
+  }
+  schema += R"("a10":{"$id":"a10"},"b10":{"$id":"b10"}}})";
+  SchemaOptions options;
+  options.limits.max_nodes = 1000;
+  EXPECT_EQ(Errors(Schema::Compile(schema, options)),
+            std::vector<std::string>{"schema_too_large "});
 }
 
 TEST(SchemaCompile, TellsThatOldDialectsIgnoreWhatStandsBesideARef) {
@@ -313,7 +409,7 @@ TEST(SchemaAccepts, BoundsTheVisitsOfOneValidation) {
   std::string schema = R"({"$ref":"#/$defs/0","$defs":{)";
   for (int i = 0; i < 30; ++i) {
     absl::StrAppend(&schema, "\"", i, R"(":{"allOf":[{"$ref":"#/$defs/)", i + 1,
-                    R"("},{"$ref":"#/$defs/)", i + 1, "\"}]},");
+                    R"("},{"minimum":0,"$ref":"#/$defs/)", i + 1, "\"}]},");
   }
   schema += R"("30":{}}})";
   const auto compiled = Compile(schema);
@@ -323,6 +419,17 @@ TEST(SchemaAccepts, BoundsTheVisitsOfOneValidation) {
   ASSERT_EQ(faults.size(), 1u);
   EXPECT_EQ(faults[0].description,
             "is too large or too deep to be checked against this schema; send less");
+}
+
+TEST(SchemaAccepts, TheSameSchemaTwiceCostsNothing) {
+  std::string schema = R"({"$ref":"#/$defs/0","$defs":{)";
+  for (int i = 0; i < 30; ++i) {
+    absl::StrAppend(&schema, "\"", i, R"(":{"allOf":[{"$ref":"#/$defs/)", i + 1,
+                    R"("},{"$ref":"#/$defs/)", i + 1, "\"}]},");
+  }
+  schema += R"("30":{"type":"integer"}}})";
+  EXPECT_TRUE(Accepts(schema, "1"));
+  EXPECT_FALSE(Accepts(schema, "\"1\""));
 }
 
 // Whether the value was given up, rather than judged.
