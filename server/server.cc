@@ -67,6 +67,7 @@ PipelineOptions ToPipelineOptions(const v1::Config& config) {
   PipelineOptions options;
   options.limits = config.limits();
   options.results = config.results();
+  options.breaker = config.breaker();
   options.max_attempts = config.workers().max_attempts();
   if (config.log().calls()) {
     options.on_call = [](const CallRecord& call) {

@@ -91,12 +91,20 @@ absl::Status DefinitionInvalid(absl::string_view tool, absl::string_view pointer
 absl::Status WrongSocket(absl::string_view service, absl::string_view socket);
 absl::Status TooManyAtOnce(absl::string_view limit, uint64_t allowed, absl::string_view scope);
 absl::Status QueueFull(absl::string_view limit, uint64_t allowed, absl::string_view scope);
+// A call waited as long as it may for a place under `limit`.
+absl::Status WaitedTooLong(absl::string_view limit, uint64_t allowed, absl::string_view scope,
+                           absl::Duration waited);
+// More than `allowed` calls a minute; the next one is let through after `wait`.
+absl::Status RateExceeded(absl::string_view limit, uint64_t allowed, absl::string_view scope,
+                          absl::Duration wait);
 absl::Status MessageTooLarge(absl::string_view limit, uint64_t allowed, uint64_t actual);
 absl::Status SlowReader(absl::string_view limit, uint64_t allowed);
 absl::Status Draining(absl::string_view what);
 
 // Running.
 absl::Status BackendUnavailable(absl::string_view tool, absl::string_view backend);
+// The tool, or its backend, keeps failing; it is tried again after `wait`.
+absl::Status CircuitOpen(absl::string_view tool, absl::string_view backend, absl::Duration wait);
 // The backend gave the call back unstarted, with its own words.
 absl::Status ToolNotStarted(absl::string_view tool, absl::string_view backend,
                             absl::string_view why);

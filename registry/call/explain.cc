@@ -52,17 +52,50 @@ std::string BackendName(const Backend& backend) {
   return absl::StrCat(backend.kind(), ":", backend.id());
 }
 
+absl::Status CheckGate(const CallLimits& limits, const GateSpec& gate) {
+  if (!gate.limits()) return absl::OkStatus();
+  const Gates::Load load = limits.gates()->Look(gate.key);
+  const bool full = load.inside >= gate.allowed && load.waiting >= gate.max_waiting;
+  return full ? QueueFull("limits.max_queue_per_tool", gate.max_waiting, gate.scope)
+              : absl::OkStatus();
+}
+
+std::string LoadOf(const CallLimits& limits, const GateSpec& gate) {
+  if (!gate.limits()) return "no limit of its own";
+  const Gates::Load load = limits.gates()->Look(gate.key);
+  return absl::StrCat(load.inside, " of ", gate.allowed, " running, ", load.waiting, " waiting",
+                      load.inside >= gate.allowed ? ": it would wait" : "");
+}
+
+// As CallPipeline::State::Route, without becoming a breaker's probe.
+absl::StatusOr<std::shared_ptr<Backend>> ChooseClosedBackend(const CallLimits& limits,
+                                                             const ToolEntry& entry,
+                                                             std::vector<const Backend*>& tried) {
+  while (true) {
+    absl::StatusOr<std::shared_ptr<Backend>> backend = ChooseBackend(entry, tried);
+    if (!backend.ok()) return backend;
+    const absl::Status open = limits.CheckBackend(entry.name(), **backend);
+    if (open.ok()) return backend;
+    tried.push_back(backend->get());
+    if (!HasFresh(entry, tried)) return open;
+  }
+}
+
 }  // namespace
 
-v1::ExplainCallResponse ExplainSteps(const Registry& registry, const CallTable& table,
-                                     const ArgumentLimits& limits, v1::CallToolRequest request,
+v1::ExplainCallResponse ExplainSteps(const ExplainParts& parts, v1::CallToolRequest request,
                                      absl::string_view principal) {
   Story story;
-  absl::Status fault = table.Check(principal);
+  absl::Status fault = parts.table.Check(principal);
+  if (fault.ok()) fault = parts.limits.CheckRate(principal);
   if (!fault.ok()) return story.Refuse("limits", fault);
-  story.Pass("limits", absl::StrCat(table.in_flight(), " calls in flight"));
+  story.Pass("limits", absl::StrCat(parts.table.in_flight(), " calls in flight"));
 
+  const Registry& registry = parts.registry;
   fault = CheckRequest(request);
+  if (fault.ok() && !request.session_id().empty()) {
+    fault = parts.limits.CheckSession(request.session_id());
+  }
   if (!fault.ok()) return story.Refuse("lookup", fault);
   const FoundTool found = FindTool(registry, request.name());
   if (found.entry == nullptr) {
@@ -77,7 +110,8 @@ v1::ExplainCallResponse ExplainSteps(const Registry& registry, const CallTable& 
 
   absl::StatusOr<ArgumentInput> input = TakeInput(entry.name(), request);
   if (!input.ok()) return story.Refuse("arguments", input.status());
-  absl::StatusOr<Arguments> arguments = ReadArguments(tool, *std::move(input), limits);
+  absl::StatusOr<Arguments> arguments =
+      ReadArguments(tool, *std::move(input), parts.argument_limits);
   if (!arguments.ok()) return story.Refuse("arguments", arguments.status());
   story.Pass("arguments", absl::StrCat("one JSON object of ", arguments->text.size(), " bytes"));
 
@@ -87,8 +121,18 @@ v1::ExplainCallResponse ExplainSteps(const Registry& registry, const CallTable& 
   story.Skip("hooks", "none attached");
   story.Skip("approval", "none asked for");
 
-  const absl::StatusOr<std::shared_ptr<Backend>> backend = ChooseBackend(entry, {});
+  fault = parts.limits.CheckTool(entry.name());
+  if (fault.ok()) fault = CheckGate(parts.limits, parts.limits.GateOf(tool));
+  if (!fault.ok()) return story.Refuse("capacity", fault);
+  story.Pass("capacity", LoadOf(parts.limits, parts.limits.GateOf(tool)));
+
+  std::vector<const Backend*> tried;
+  const absl::StatusOr<std::shared_ptr<Backend>> backend =
+      ChooseClosedBackend(parts.limits, entry, tried);
   if (!backend.ok()) return story.Refuse("route", backend.status());
+  const GateSpec gate = parts.limits.GateOf(**backend);
+  fault = CheckGate(parts.limits, gate);
+  if (!fault.ok()) return story.Refuse("route", fault);
   story.Pass("route", absl::StrCat(BackendName(**backend), ", one of ", entry.backends.size(),
                                    " that serve it, ", (*backend)->in_flight(), " in flight"));
   return story.Run();

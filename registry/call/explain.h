@@ -4,15 +4,23 @@
 
 #include "absl/strings/string_view.h"
 #include "registry/arguments.h"
+#include "registry/call/call_limits.h"
 #include "registry/call/call_table.h"
 #include "registry/registry.h"
 #include "toolrack/v1/tool_service.pb.h"
 
 namespace toolrack {
 
+// What a call is checked against.
+struct ExplainParts {
+  const Registry& registry;
+  const CallTable& table;
+  const CallLimits& limits;
+  const ArgumentLimits& argument_limits;
+};
+
 // Changes and counts nothing. Uses the functions of steps.h in the order of CallPipeline::Steps.
-v1::ExplainCallResponse ExplainSteps(const Registry& registry, const CallTable& table,
-                                     const ArgumentLimits& limits, v1::CallToolRequest request,
+v1::ExplainCallResponse ExplainSteps(const ExplainParts& parts, v1::CallToolRequest request,
                                      absl::string_view principal);
 
 }  // namespace toolrack

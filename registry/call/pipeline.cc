@@ -8,6 +8,7 @@
 #include "registry/base/errors.h"
 #include "registry/base/random.h"
 #include "registry/base/task.h"
+#include "registry/call/armed_timer.h"
 #include "registry/call/pipeline_state.h"
 #include "registry/call/steps.h"
 #include "registry/in_process_backend.h"
@@ -22,24 +23,6 @@ constexpr size_t kInlineTextBytes = 256 << 10;
 
 // What the wait for a backend ends with; nullopt: the call was stopped.
 using Ending = std::optional<absl::StatusOr<v1::ToolResult>>;
-
-// Disarms on every way out.
-class ArmedTimer {
- public:
-  explicit ArmedTimer(Timers* timers) : timers_(timers) {}
-  ~ArmedTimer() {
-    if (id_ != 0) timers_->Disarm(id_);
-  }
-  ArmedTimer(const ArmedTimer&) = delete;
-  ArmedTimer& operator=(const ArmedTimer&) = delete;
-  void Arm(absl::Duration delay, absl::AnyInvocable<void()> fire) {
-    id_ = timers_->Arm(delay, std::move(fire));
-  }
-
- private:
-  Timers* timers_;
-  TimerId id_ = 0;
-};
 
 bool NeedsParsing(const v1::ToolResult& result) {
   if (!result.structured_json().empty() || !result.meta_json().empty()) return true;
@@ -59,10 +42,16 @@ Task<absl::Status> CallPipeline::State::Steps(PipelineCall& call) {
   fault = table.Enter(call);
   if (!fault.ok()) co_return fault;
   call.entered = true;
+  fault = limits.TakeRate(call.principal);
+  if (!fault.ok()) co_return fault;
 
   // 2. Request and look-up.
   fault = CheckRequest(call.request);
   if (!fault.ok()) co_return fault;
+  if (!call.session_id.empty()) {
+    fault = limits.EnterSession(call.session_id, call.session_place);
+    if (!fault.ok()) co_return fault;
+  }
   fault = Find(call);
   if (!fault.ok()) co_return fault;
   if (call.entry == nullptr) {
@@ -89,17 +78,27 @@ Task<absl::Status> CallPipeline::State::Steps(PipelineCall& call) {
   fault = ValidateArguments(*call.entry, call.arguments);
   if (!fault.ok()) co_return fault;
 
-  // 4. Route and execute; again where that is safe.
+  // 4. Breaker and place of the tool.
+  fault = limits.AdmitTool(call.tool, call.tool_probe);
+  if (!fault.ok()) co_return fault;
+  if (tool.max_concurrency() > 0) {
+    fault = co_await EnterTool(call);
+    if (!fault.ok()) co_return fault;
+  }
+
+  // 5. Route and execute; again where that is safe.
   absl::Status outcome;
   absl::Status lost;  // an attempt that may have run: no later one can make that undone
   std::vector<const Backend*> tried;
   while (true) {
     fault = Route(call, tried);
+    if (fault.ok() && limits.LimitsBackends()) fault = co_await EnterBackend(call);
     if (!fault.ok()) {
       if (call.attempts == 0) outcome = fault;
       break;
     }
     outcome = co_await Attempt(call);
+    Report(call, outcome);
     if (outcome.ok() || call.attempts >= options.max_attempts) break;
     if (call.stop.token().stop_requested() || !MayRetry(outcome, tool)) break;
     if (!SurelyNotExecuted(outcome)) lost = outcome;
@@ -114,7 +113,7 @@ Task<absl::Status> CallPipeline::State::Steps(PipelineCall& call) {
     result = ResultFromStatus(outcome);
   }
 
-  // 5. The result: checked, then cut to the cap.
+  // 6. The result: checked, then cut to the cap.
   const size_t result_bytes = ResultTextBytes(result);
   if (result_bytes > (NeedsParsing(result) ? options.inline_argument_bytes : kInlineTextBytes)) {
     fault = co_await Hop(call);
@@ -156,7 +155,9 @@ Task<absl::Status> CallPipeline::State::Attempt(PipelineCall& call) {
   const Executed before = std::exchange(call.executed, Executed::kMaybe);
   ToolCall tool_call = MakeToolCall(call);
   tool_call.context.remaining = std::min(left, call.caller.deadline);
-  auto done = [ended](absl::StatusOr<v1::ToolResult>&& outcome) { ended.Set(std::move(outcome)); };
+  auto end = [ended](absl::StatusOr<v1::ToolResult>&& outcome) { ended.Set(std::move(outcome)); };
+  ToolDone done = std::move(end);
+  if (call.places != nullptr) done = KeepingPlaces(std::move(done), call.places);
   const uint64_t number = call.backend->Start(std::move(tool_call), std::move(done));
 
   // Most in-process tools have ended by now and need neither timer nor stop. The transport keeps
@@ -206,11 +207,18 @@ absl::Status CallPipeline::State::Route(PipelineCall& call, std::vector<const Ba
       call.entry = found.entry;
     }
   }
-  absl::StatusOr<std::shared_ptr<Backend>> backend = ChooseBackend(*call.entry, tried);
-  if (!backend.ok()) return backend.status();
-  table.SetBackend(call, backend->get());
-  call.backend = *std::move(backend);
-  return absl::OkStatus();
+  while (true) {
+    absl::StatusOr<std::shared_ptr<Backend>> backend = ChooseBackend(*call.entry, tried);
+    if (!backend.ok()) return backend.status();
+    const absl::Status open = limits.AdmitBackend(call.tool, **backend, call.backend_probe);
+    if (open.ok()) {
+      table.SetBackend(call, backend->get());
+      call.backend = *std::move(backend);
+      return absl::OkStatus();
+    }
+    tried.push_back(backend->get());
+    if (!HasFresh(*call.entry, tried)) return open;
+  }
 }
 
 ToolCall CallPipeline::State::MakeToolCall(const PipelineCall& call) const {
@@ -260,6 +268,9 @@ void CallPipeline::State::Finish(std::unique_ptr<PipelineCall> owned, absl::Stat
   PipelineCall& call = *owned;
   const absl::Duration duration = parts.clock->SteadyNow() - call.start;
   Record(call, status, duration);
+  AbandonProbes(call);
+  call.places = nullptr;
+  call.session_place = Gates::Place();
   if (call.entered) table.Leave(call);
   if (!status.ok()) {
     call.done(std::move(status));

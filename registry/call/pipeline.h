@@ -46,6 +46,7 @@ struct CallRecord {
 struct PipelineOptions {
   v1::LimitsConfig limits;  // 0 is the default, here and below
   v1::ResultsConfig results;
+  v1::BreakerConfig breaker;
   uint32_t max_attempts =
       3;  // of a call that was not executed, or whose tool is idempotent or read-only
   // Parsing and validating arguments longer than this is moved off the calling thread.

@@ -13,6 +13,7 @@
 #include "registry/base/errors.h"
 #include "registry/base/task.h"
 #include "registry/call/call_counters.h"
+#include "registry/call/call_limits.h"
 #include "registry/call/call_table.h"
 #include "registry/call/pipeline.h"
 #include "registry/call/result_shape.h"
@@ -35,6 +36,10 @@ struct PipelineCall : RunningCall {
   std::shared_ptr<Backend> backend;
   Executed executed = Executed::kNo;
   uint32_t attempts = 0;
+  Gates::Place session_place;
+  std::shared_ptr<HeldPlaces> places;  // null while there are none
+  // This call is the one by which a breaker tries; AbandonProbes or Report ends that.
+  bool tool_probe = false, backend_probe = false;
   size_t argument_bytes = 0;
   // Holds the result from the backend's answer on: results are dear to move.
   v1::CallToolResponse response;
@@ -47,6 +52,13 @@ struct CallPipeline::State {
   Task<absl::Status> Steps(PipelineCall& call);
   Task<absl::Status> Hop(PipelineCall& call);
   Task<absl::Status> Attempt(PipelineCall& call);
+  Task<absl::Status> EnterGate(PipelineCall& call, GateSpec gate, Gates::Place& place);
+  Task<absl::Status> EnterTool(PipelineCall& call);
+  Task<absl::Status> EnterBackend(PipelineCall& call);
+  // `done` that holds the places until it is called: until the tool has really ended.
+  static ToolDone KeepingPlaces(ToolDone done, std::shared_ptr<HeldPlaces> places);
+  void Report(PipelineCall& call, const absl::Status& outcome);
+  void AbandonProbes(PipelineCall& call);
   absl::Status Find(PipelineCall& call) const;
   absl::Status Route(PipelineCall& call, std::vector<const Backend*>& tried);
   ToolCall MakeToolCall(const PipelineCall& call) const;
@@ -63,6 +75,7 @@ struct CallPipeline::State {
   ResultLimits result_limits;
   absl::Duration default_timeout;
   CallTable table;
+  CallLimits limits;
   CallCounters counters;
   RefusalRing refusals;
 };

@@ -16,7 +16,8 @@ CallPipeline::State::State(Parts p, PipelineOptions o)
     : parts(p),
       options(std::move(o)),
       table({OrDefault(options.limits.max_calls_in_flight(), 10000),
-             OrDefault(options.limits.max_calls_per_principal(), 10000)}) {
+             OrDefault(options.limits.max_calls_per_principal(), 10000)}),
+      limits(parts.clock, options.limits, options.breaker) {
   argument_limits.max_bytes = OrDefault(options.limits.max_arguments_bytes(), 1 << 20);
   argument_limits.max_depth = OrDefault(options.limits.max_json_depth(), 64);
   result_limits.cap_bytes = OrDefault(options.results.cap_bytes(), 64 << 10);
@@ -68,8 +69,9 @@ void CallPipeline::State::Record(const PipelineCall& call, const absl::Status& s
 
 v1::ExplainCallResponse CallPipeline::Explain(const v1::CallToolRequest& request,
                                               const Caller& caller) const {
-  return ExplainSteps(*state_->parts.registry, state_->table, state_->argument_limits, request,
-                      caller.principal);
+  return ExplainSteps(
+      {*state_->parts.registry, state_->table, state_->limits, state_->argument_limits}, request,
+      caller.principal);
 }
 
 std::vector<v1::CallInfo> CallPipeline::RunningCalls() const {

@@ -38,8 +38,9 @@ class ExplainTest : public testing::Test {
 
 TEST_F(ExplainTest, TellsEveryStepOfACallThatWouldRun) {
   const v1::ExplainCallResponse response = Explain(Rig::Request("t", R"({"n":1})"));
-  EXPECT_THAT(StepNames(response), ElementsAre("+limits", "+lookup", ".permission", "+arguments",
-                                               "+validation", ".hooks", ".approval", "+route"));
+  EXPECT_THAT(StepNames(response),
+              ElementsAre("+limits", "+lookup", ".permission", "+arguments", "+validation",
+                          ".hooks", ".approval", "+capacity", "+route"));
   EXPECT_TRUE(response.verdict().would_run());
   EXPECT_EQ(response.verdict().code(), 0);
   EXPECT_EQ(response.verdict().reason(), "");
