@@ -17,7 +17,6 @@ namespace {
 constexpr size_t kMaxNamespace = 32;
 constexpr size_t kMaxToolName = 128;
 constexpr size_t kSlugHashDigits = 6;
-constexpr size_t kWireHashDigits = 8;
 
 bool IsLowerOrDigit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 bool IsNameChar(char c) { return absl::ascii_isalnum(c) || c == '_' || c == '.' || c == '-'; }
@@ -107,17 +106,6 @@ std::string ToolNameForId(absl::string_view id) {
   if (name.empty() || name == "_") name = "tool";
   return absl::StrCat(name.substr(0, kMaxToolName - kSlugHashDigits - 1), "_",
                       HashDigits(id, kSlugHashDigits));
-}
-
-std::string WireName(absl::string_view canonical, size_t max_length, bool allow_dot) {
-  const auto legal = [allow_dot](char c) { return IsNameChar(c) && (c != '.' || allow_dot); };
-  if (!canonical.empty() && canonical.size() <= max_length &&
-      std::all_of(canonical.begin(), canonical.end(), legal)) {
-    return std::string(canonical);
-  }
-  return absl::StrCat(
-      ReplaceRuns(canonical, '_', legal).substr(0, max_length - kWireHashDigits - 1), "_",
-      HashDigits(canonical, kWireHashDigits));
 }
 
 }  // namespace toolrack

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "registry/base/wire_name.h"  // a name for a target
 
 namespace toolrack {
 
@@ -34,11 +35,6 @@ std::string NamespaceForId(absl::string_view id);
 // The same for a tool name of a foreign source: itself when legal, else every run of illegal
 // characters `_`, at most 121 characters, `_` and 6 hex digits of the SHA-256 of the original.
 std::string ToolNameForId(absl::string_view id);
-
-// The name for a target that allows `max_length` characters of `[A-Za-z0-9_-]` (and `.` when
-// `allow_dot`): itself when legal, else sanitised, cut and ended with `_` and 8 hex digits of the
-// SHA-256 of the canonical name. Depends on nothing else. `max_length` >= 16.
-std::string WireName(absl::string_view canonical, size_t max_length = 64, bool allow_dot = false);
 
 // At most `max` of `names` that are near to `name`, best first, ties bytewise: equal but for case
 // and separators, one a part of the other, or a small edit distance (Damerau, at most a third of
