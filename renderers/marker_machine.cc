@@ -1,0 +1,145 @@
+#include "renderers/marker_machine.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "registry/base/utf8.h"
+
+namespace toolrack {
+namespace {
+
+constexpr size_t kMaxSpan = 64 << 10;
+
+}  // namespace
+
+void MarkerMachine::Take(absl::string_view text) {
+  if (held_.empty()) {
+    held_ = std::string(text.substr(Run(text, false)));
+    return;
+  }
+  std::string joined;
+  joined.swap(held_);
+  absl::StrAppend(&joined, text);
+  held_ = joined.substr(Run(joined, false));
+}
+
+void MarkerMachine::End() {
+  const std::string rest = std::move(held_);
+  held_.clear();
+  Run(rest, true);
+  OnEnd();
+}
+
+size_t MarkerMachine::Run(absl::string_view text, bool last) {
+  const absl::string_view firsts = Firsts();
+  size_t from = 0;  // begin of the text that was not given yet
+  size_t at = 0;
+  const auto give = [&](size_t end) {
+    if (end > from) OnText(text.substr(from, end - from));
+    offset_ += end - from;
+    from = end;
+  };
+  while (at < text.size()) {
+    at = firsts.size() == 1 ? text.find(firsts[0], at) : text.find_first_of(firsts, at);
+    if (at == absl::string_view::npos) break;
+    // What a marker means may depend on the text before it.
+    give(at);
+    const Match match = MatchAt(text.substr(at));
+    if (match.kind == Match::Kind::kMore && !last) return at;
+    if (match.kind != Match::Kind::kYes) {
+      ++at;
+      give(at);
+      continue;
+    }
+    marked_ = offset_;
+    OnMarker(match.id, text.substr(at, match.length));
+    offset_ += match.length;
+    at += match.length;
+    from = at;
+  }
+  give(text.size());
+  return text.size();
+}
+
+void MarkerMachine::Open(absl::string_view wire_name, const v1::Tool* tool) {
+  open_ = true;
+  raw_.clear();
+  reader_ = std::make_unique<ArgumentsReader>();
+  call_.Clear();
+  call_.set_call_id(absl::StrCat("call_", calls_++));
+  call_.set_wire_name(std::string(wire_name));
+  if (tool != nullptr) call_.set_name(tool->name());
+  sink_.CallBegin(call_);
+}
+
+void MarkerMachine::Raw(absl::string_view text) {
+  if (raw_.size() < kMaxSpan) absl::StrAppend(&raw_, Utf8Prefix(text, kMaxSpan - raw_.size()));
+}
+
+void MarkerMachine::Drain() {
+  if (!piece_.empty()) sink_.Arguments(piece_);
+  for (const absl::string_view kind : repairs_) Repair(kind);
+  piece_.clear();
+  repairs_.clear();
+}
+
+void MarkerMachine::ReadArguments(absl::string_view text) {
+  Raw(text);
+  reader_->Feed(text, piece_, repairs_);
+  Drain();
+}
+
+void MarkerMachine::CloseRead(bool whole) {
+  const ArgumentsReader::End end = reader_->Finish(piece_, repairs_);
+  Drain();
+  if (end == ArgumentsReader::End::kComplete ||
+      (end == ArgumentsReader::End::kTruncated && !whole)) {
+    CloseMade(end == ArgumentsReader::End::kComplete);
+  } else {
+    CloseBad(reader_->reason());
+  }
+}
+
+void MarkerMachine::CloseMade(bool complete) {
+  open_ = false;
+  v1::OutputCallEnd end;
+  end.set_call_id(call_.call_id());
+  end.set_complete(complete);
+  sink_.CallEnd(end);
+}
+
+void MarkerMachine::CloseBad(absl::string_view reason) {
+  CloseMade(false);
+  v1::OutputMalformed malformed;
+  malformed.set_span(raw_);
+  malformed.set_reason(std::string(reason));
+  malformed.set_call_id(call_.call_id());
+  malformed.set_name(call_.name());
+  malformed.set_wire_name(call_.wire_name());
+  sink_.Malformed(malformed);
+}
+
+void MarkerMachine::Malformed(absl::string_view span, absl::string_view reason) {
+  v1::OutputMalformed malformed;
+  malformed.set_span(std::string(Utf8Prefix(span, kMaxSpan)));
+  malformed.set_reason(std::string(reason));
+  sink_.Malformed(malformed);
+}
+
+void MarkerMachine::Repair(absl::string_view kind) {
+  v1::OutputRepair repair;
+  if (open_) repair.set_call_id(call_.call_id());
+  repair.set_kind(std::string(kind));
+  repair.set_offset(marked_);
+  sink_.Repair(repair);
+}
+
+void MarkerMachine::Replaced() {
+  v1::OutputRepair repair;
+  if (open_) repair.set_call_id(call_.call_id());
+  repair.set_kind("invalid_utf8");
+  repair.set_offset(offset_ + held_.size());
+  sink_.Repair(repair);
+}
+
+}  // namespace toolrack
