@@ -1,6 +1,7 @@
 #include "registry/arguments.h"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -51,12 +52,32 @@ absl::Status TooLong(const v1::Tool& tool, const ArgumentLimits& limits, size_t 
   return ArgumentsTooLarge(tool.name(), "limits.max_arguments_bytes", limits.max_bytes, actual);
 }
 
+void AddRepair(SchemaRepair from, Arguments& to) {
+  v1::Repair& repair = to.repairs.emplace_back();
+  repair.set_pointer(std::move(from.pointer));
+  repair.set_kind(std::move(from.kind));
+  repair.set_before(std::move(from.before));
+  repair.set_after(std::move(from.after));
+}
+
+// Puts the object that the string `value` holds, if it holds one, in its place.
+void UnwrapObject(const ArgumentLimits& limits, Json& value, Arguments& arguments) {
+  const std::string inner = value.get<std::string>();
+  Json object;
+  const auto outcome = ParseJson(inner, {limits.max_bytes, limits.max_depth}, object);
+  if (!std::holds_alternative<std::monostate>(outcome) || !object.is_object()) return;
+  AddRepair({"", "string_to_object", ForMessage(arguments.text, 60), ForMessage(inner, 60)},
+            arguments);
+  arguments.text = inner;
+  value = std::move(object);
+}
+
 }  // namespace
 
 bool TakesRawInput(const v1::Tool& tool) { return tool.raw_input() || tool.input_schema().empty(); }
 
 absl::StatusOr<Arguments> ReadArguments(const v1::Tool& tool, ArgumentInput input,
-                                        const ArgumentLimits& limits) {
+                                        const ArgumentLimits& limits, bool coerce) {
   if (input.text.size() > limits.max_bytes) return TooLong(tool, limits, input.text.size());
   Arguments arguments;
   JsonLimits json_limits;
@@ -100,17 +121,26 @@ absl::StatusOr<Arguments> ReadArguments(const v1::Tool& tool, ArgumentInput inpu
                              fault->limit == "max_depth" ? "limits.max_json_depth" : fault->limit,
                              fault->allowed, fault->actual);
   }
+  if (coerce && value->is_string()) UnwrapObject(limits, *value, arguments);
   if (!value->is_object()) return NoObject(tool, *value);
   arguments.value = std::move(value);
   return arguments;
 }
 
-absl::Status ValidateArguments(const ToolEntry& entry, const Arguments& arguments) {
+absl::Status ValidateArguments(const ToolEntry& entry, bool coerce, Arguments& arguments) {
   const std::shared_ptr<const Schema> schema = entry.InputSchema();
   if (schema == nullptr) {
     return InternalError("validation", absl::StrCat("no compiled schema for ", entry.name()));
   }
   if (schema->Accepts(*arguments.value)) return absl::OkStatus();
+  if (coerce) {
+    if (std::optional<Mended> mended = schema->Mend(arguments.text, *arguments.value)) {
+      for (SchemaRepair& each : mended->repairs) AddRepair(std::move(each), arguments);
+      arguments.text = std::move(mended->text);
+      arguments.value = std::move(mended->value);
+      return absl::OkStatus();
+    }
+  }
   return ArgumentsInvalid(entry.name(), entry.definition->tool.digest(),
                           schema->Explain(*arguments.value));
 }

@@ -12,6 +12,7 @@
 #include "registry/base/random.h"
 #include "registry/base/utf8.h"
 #include "registry/name.h"
+#include "registry/schema/lint.h"
 
 namespace toolrack {
 
@@ -77,9 +78,9 @@ class Check {
 };
 
 void CheckSchema(Check& check, VerdictCache& verdicts, std::string* text, absl::string_view pointer,
-                 bool object_root) {
+                 bool object_root, bool openapi) {
   if (!check.JsonText(text, pointer)) return;
-  const VerdictCache::Findings findings = verdicts.Check(*text, object_root);
+  const VerdictCache::Findings findings = verdicts.Check(*text, object_root, openapi);
   for (const v1::Finding& finding : *findings) {
     check.Add(finding.rule(), absl::StrCat(pointer, finding.pointer()), finding.severity(),
               finding.message());
@@ -182,6 +183,7 @@ v1::LimitsConfig WithDefaults(v1::LimitsConfig limits) {
   if (limits.max_json_depth() == 0) limits.set_max_json_depth(64);
   if (limits.max_schema_bytes() == 0) limits.set_max_schema_bytes(256 << 10);
   if (limits.max_schema_nodes() == 0) limits.set_max_schema_nodes(10000);
+  if (limits.max_schema_visits() == 0) limits.set_max_schema_visits(SchemaLimits().max_visits);
   if (limits.max_description_bytes() == 0) limits.set_max_description_bytes(64 << 10);
   if (limits.max_tools() == 0) limits.set_max_tools(100000);
   if (limits.max_tools_per_worker() == 0) limits.set_max_tools_per_worker(10000);
@@ -189,16 +191,21 @@ v1::LimitsConfig WithDefaults(v1::LimitsConfig limits) {
   return limits;
 }
 
-SchemaLimits SchemaLimitsOf(const v1::LimitsConfig& limits) {
-  SchemaLimits out;
-  out.max_bytes = limits.max_schema_bytes();
-  out.max_nodes = limits.max_schema_nodes();
-  out.max_depth = limits.max_json_depth();
+SchemaOptions SchemaOptionsOf(const v1::LimitsConfig& limits,
+                              const v1::ValidationConfig& validation) {
+  SchemaOptions out;
+  out.limits.max_bytes = limits.max_schema_bytes();
+  out.limits.max_nodes = limits.max_schema_nodes();
+  out.limits.max_depth = limits.max_json_depth();
+  out.limits.max_visits = limits.max_schema_visits();
+  out.assert_format = validation.assert_format();
   return out;
 }
 
-VerdictCache::Findings VerdictCache::Check(absl::string_view schema, bool object_root) {
-  const std::string key = absl::StrCat(object_root ? "o" : "a", Sha256Hex(schema));
+VerdictCache::Findings VerdictCache::Check(absl::string_view schema, bool object_root,
+                                           bool openapi) {
+  const std::string key =
+      absl::StrCat(object_root ? "o" : "a", openapi ? "p" : "", Sha256Hex(schema));
   {
     absl::MutexLock lock(&mutex_);
     auto found = young_.find(key);
@@ -210,8 +217,11 @@ VerdictCache::Findings VerdictCache::Check(absl::string_view schema, bool object
       return findings;
     }
   }
-  auto findings = std::make_shared<const std::vector<v1::Finding>>(
-      Schema::Compile(schema, limits_, object_root).findings);
+  SchemaOptions options = options_;
+  options.object_root = object_root;
+  options.openapi = openapi;
+  auto findings =
+      std::make_shared<const std::vector<v1::Finding>>(Schema::Compile(schema, options).findings);
   absl::MutexLock lock(&mutex_);
   if (young_.size() >= kMaxKept) {
     old_ = std::move(young_);
@@ -221,10 +231,12 @@ VerdictCache::Findings VerdictCache::Check(absl::string_view schema, bool object
   return findings;
 }
 
-DefinitionChecker::DefinitionChecker(v1::LimitsConfig limits, std::vector<v1::ToolConfig> settings)
+DefinitionChecker::DefinitionChecker(v1::LimitsConfig limits,
+                                     const v1::ValidationConfig& validation,
+                                     std::vector<v1::ToolConfig> settings)
     : limits_(WithDefaults(std::move(limits))),
       settings_(std::move(settings)),
-      verdicts_(SchemaLimitsOf(limits_)) {}
+      verdicts_(SchemaOptionsOf(limits_, validation)) {}
 
 CheckedTool DefinitionChecker::Check(absl::string_view ns, v1::Tool given) {
   CheckedTool out;
@@ -257,9 +269,11 @@ CheckedTool DefinitionChecker::Check(absl::string_view ns, v1::Tool given) {
     tool.set_input_schema(kDefaultInputSchema);
     tool.set_raw_input(true);
   }
-  CheckSchema(check, verdicts_, tool.mutable_input_schema(), "/input_schema", true);
+  out.openapi = OpenApiByConfig(tool.name());
+  CheckSchema(check, verdicts_, tool.mutable_input_schema(), "/input_schema", true, out.openapi);
   if (!tool.output_schema().empty()) {
-    CheckSchema(check, verdicts_, tool.mutable_output_schema(), "/output_schema", false);
+    CheckSchema(check, verdicts_, tool.mutable_output_schema(), "/output_schema", false,
+                out.openapi);
   }
   CheckCategories(check, tool);
   CheckMeta(check, limits_, tool);
@@ -289,6 +303,20 @@ bool DefinitionChecker::DisabledByConfig(absl::string_view canonical) const {
     if (MatchesGlob(setting.name(), canonical)) disabled = setting.disabled();
   }
   return disabled;
+}
+
+bool DefinitionChecker::OpenApiByConfig(absl::string_view canonical) const {
+  bool openapi = false;
+  for (const v1::ToolConfig& setting : settings_) {
+    if (MatchesGlob(setting.name(), canonical)) openapi = setting.openapi();
+  }
+  return openapi;
+}
+
+void AddTargetFindings(v1::Tool& tool) {
+  for (v1::Finding& each : LintForTargets(tool.name(), tool.input_schema())) {
+    *tool.add_findings() = std::move(each);
+  }
 }
 
 std::string DefinitionDigest(const v1::Tool& tool) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -21,20 +22,22 @@ extern const char kDefaultInputSchema[];
 
 // The limits in force: defaults for what is 0.
 v1::LimitsConfig WithDefaults(v1::LimitsConfig limits);
-SchemaLimits SchemaLimitsOf(const v1::LimitsConfig& limits);
+// How schemas are compiled, apart from what differs from one to the next.
+SchemaOptions SchemaOptionsOf(const v1::LimitsConfig& limits,
+                              const v1::ValidationConfig& validation);
 
 // Remembers what the schema checker said, by the schema's text. Bounded. Thread-safe.
 class VerdictCache {
  public:
-  explicit VerdictCache(SchemaLimits limits) : limits_(limits) {}
+  explicit VerdictCache(SchemaOptions options) : options_(std::move(options)) {}
 
   using Findings = std::shared_ptr<const std::vector<v1::Finding>>;
   // Compiles what is not known yet: some 0.1 ms.
-  Findings Check(absl::string_view schema, bool object_root);
+  Findings Check(absl::string_view schema, bool object_root, bool openapi);
 
  private:
   static constexpr size_t kMaxKept = 100000;
-  const SchemaLimits limits_;
+  const SchemaOptions options_;
   absl::Mutex mutex_;
   // When the young ones are many, they become the old ones, and the old ones go.
   absl::flat_hash_map<std::string, Findings> young_ ABSL_GUARDED_BY(mutex_);
@@ -52,12 +55,15 @@ struct CheckedTool {
   bool rejected = false;
   // A finding of severity ERROR: to be quarantined.
   bool faulty = false;
+  // Its schemas are written in OpenAPI 3.0's way, says the configuration.
+  bool openapi = false;
 };
 
 // Thread-safe.
 class DefinitionChecker {
  public:
-  DefinitionChecker(v1::LimitsConfig limits, std::vector<v1::ToolConfig> settings);
+  DefinitionChecker(v1::LimitsConfig limits, const v1::ValidationConfig& validation,
+                    std::vector<v1::ToolConfig> settings);
 
   // All faults at once.
   CheckedTool Check(absl::string_view ns, v1::Tool given);
@@ -66,11 +72,16 @@ class DefinitionChecker {
 
  private:
   void Configure(v1::Tool& tool) const;
+  bool OpenApiByConfig(absl::string_view canonical) const;
 
   const v1::LimitsConfig limits_;
   const std::vector<v1::ToolConfig> settings_;
   VerdictCache verdicts_;
 };
+
+// Adds what providers would refuse (schema/lint.h): made when somebody asks, as it would double the
+// size of a catalogue. Some 20 µs.
+void AddTargetFindings(v1::Tool& tool);
 
 // Lower-case hex SHA-256 over the tool's canonical name, title, description, schemas, categories
 // and annotations. Each part is framed by its length, so that no two tools give the same bytes.

@@ -8,6 +8,7 @@
 #include "registry/base/errors.h"
 #include "registry/base/random.h"
 #include "registry/base/status_macros.h"
+#include "registry/checks.h"
 #include "registry/registry.h"
 #include "registry/tool_filter.h"
 
@@ -97,6 +98,7 @@ absl::StatusOr<v1::ListToolsResponse> ListTools(const Registry& registry,
       return false;
     }
     v1::Tool tool = entry->ToProto(request.view());
+    if (request.view() == v1::TOOL_VIEW_FULL) AddTargetFindings(tool);
     bytes += tool.ByteSizeLong();
     if (bytes > kMaxPageBytes && response.tools_size() > 0) {
       more = true;

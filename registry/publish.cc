@@ -127,6 +127,7 @@ std::shared_ptr<const ToolDefinition> MakeDefinition(CheckedTool checked, const 
   definition->owner_principal = backend.principal();
   definition->owner_id = OwnerText(backend);
   definition->quarantined = checked.faulty;
+  definition->openapi = checked.openapi;
   definition->tool = std::move(checked.tool);
   definition->tool.set_revision(revision);
   definition->tool.mutable_source()->set_kind(backend.kind());

@@ -37,8 +37,9 @@ Registry::State::State(RegistryOptions options)
     : limits(WithDefaults(std::move(options.limits))),
       epoch(RandomId().substr(0, kEpochDigits)),
       id(NextRegistryId()),
-      checker(limits, std::move(options.tools)),
-      schemas(std::make_shared<SchemaPool>(options.schema_cache_bytes, SchemaLimitsOf(limits))),
+      checker(limits, options.validation, std::move(options.tools)),
+      schemas(std::make_shared<SchemaPool>(options.schema_cache_bytes,
+                                           SchemaOptionsOf(limits, options.validation))),
       current(SnapshotBuilder::Empty()) {}
 
 Registry::Registry(RegistryOptions options) : state_(std::make_unique<State>(std::move(options))) {}

@@ -68,6 +68,7 @@ class RegistryWatch {
 
 struct RegistryOptions {
   v1::LimitsConfig limits;  // 0 is the default
+  v1::ValidationConfig validation;
   // Config's tool settings; later entries win.
   std::vector<v1::ToolConfig> tools;
   // Compiled schemas kept, in bytes.

@@ -55,8 +55,10 @@ std::shared_ptr<const Schema> SchemaCache::Get(size_t which) {
 
   absl::MutexLock compiling(&slot.compiling);
   if (std::shared_ptr<const Schema> schema = Peek(slot)) return schema;
-  std::shared_ptr<const Schema> schema =
-      Schema::Compile(text, pool_->limits(), /*object_root=*/which == 0).schema;
+  SchemaOptions options = pool_->options();
+  options.object_root = which == 0;
+  options.openapi = definition_->openapi;
+  std::shared_ptr<const Schema> schema = Schema::Compile(text, options).schema;
   if (schema == nullptr) return nullptr;
   {
     absl::MutexLock lock(&slot.mutex);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
@@ -20,9 +21,10 @@ class SchemaCache;
 // since the last round go (second chance). Thread-safe.
 class SchemaPool {
  public:
-  SchemaPool(size_t max_bytes, SchemaLimits limits) : max_bytes_(max_bytes), limits_(limits) {}
+  SchemaPool(size_t max_bytes, SchemaOptions options)
+      : max_bytes_(max_bytes), options_(std::move(options)) {}
 
-  const SchemaLimits& limits() const { return limits_; }
+  const SchemaOptions& options() const { return options_; }
   size_t bytes() const;
 
  private:
@@ -35,7 +37,7 @@ class SchemaPool {
   void Add(Kept kept);
 
   const size_t max_bytes_;
-  const SchemaLimits limits_;
+  const SchemaOptions options_;
   mutable absl::Mutex mutex_;
   std::vector<Kept> kept_ ABSL_GUARDED_BY(mutex_);
   size_t hand_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -29,6 +29,7 @@ struct ToolDefinition {
   std::string owner_id;  // "kind:id" of the backend that registered it first
   // It has a finding of severity ERROR.
   bool quarantined = false;
+  bool openapi = false;  // its schemas are read as OpenAPI 3.0
 };
 
 // One tool in one snapshot. Immutable, thread-safe. Always held by shared pointers.

@@ -121,8 +121,9 @@ void ToolServerHandle::Call(absl::string_view name, std::string arguments_json,
   ArgumentInput input;
   input.text = std::move(arguments_json);
   absl::StatusOr<Arguments> arguments =
-      ReadArguments(entry->definition->tool, std::move(input), ArgumentLimits());
-  absl::Status fault = arguments.ok() ? ValidateArguments(*entry, *arguments) : arguments.status();
+      ReadArguments(entry->definition->tool, std::move(input), ArgumentLimits(), false);
+  absl::Status fault =
+      arguments.ok() ? ValidateArguments(*entry, false, *arguments) : arguments.status();
   if (!fault.ok()) {
     done(std::move(fault));
     return;

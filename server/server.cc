@@ -59,6 +59,7 @@ void LogCall(const CallRecord& call) {
 RegistryOptions ToRegistryOptions(const v1::Config& config) {
   RegistryOptions options;
   options.limits = config.limits();
+  options.validation = config.validation();
   options.tools.assign(config.tools().begin(), config.tools().end());
   return options;
 }
@@ -69,6 +70,7 @@ PipelineOptions ToPipelineOptions(const v1::Config& config) {
   options.results = config.results();
   options.breaker = config.breaker();
   options.max_attempts = config.workers().max_attempts();
+  options.coerce = config.validation().coerce();
   if (config.log().calls()) {
     options.on_call = [](const CallRecord& call) {
       if (LogEnabled(LogLevel::kInfo)) LogCall(call);

@@ -52,6 +52,15 @@ std::string BackendName(const Backend& backend) {
   return absl::StrCat(backend.kind(), ":", backend.id());
 }
 
+std::string FitText(const Arguments& arguments) {
+  std::string text = "the arguments fit the input schema";
+  for (size_t i = 0; i < arguments.repairs.size(); ++i) {
+    const v1::Repair& repair = arguments.repairs[i];
+    absl::StrAppend(&text, i == 0 ? ", once mended: " : ", ", repair.pointer(), " ", repair.kind());
+  }
+  return text;
+}
+
 absl::Status CheckGate(const CallLimits& limits, const GateSpec& gate) {
   if (!gate.limits()) return absl::OkStatus();
   const Gates::Load load = limits.gates()->Look(gate.key);
@@ -110,14 +119,15 @@ v1::ExplainCallResponse ExplainSteps(const ExplainParts& parts, v1::CallToolRequ
 
   absl::StatusOr<ArgumentInput> input = TakeInput(entry.name(), request);
   if (!input.ok()) return story.Refuse("arguments", input.status());
+  const bool coerce = request.has_coerce() ? request.coerce() : parts.coerce;
   absl::StatusOr<Arguments> arguments =
-      ReadArguments(tool, *std::move(input), parts.argument_limits);
+      ReadArguments(tool, *std::move(input), parts.argument_limits, coerce);
   if (!arguments.ok()) return story.Refuse("arguments", arguments.status());
   story.Pass("arguments", absl::StrCat("one JSON object of ", arguments->text.size(), " bytes"));
 
-  fault = ValidateArguments(entry, *arguments);
+  fault = ValidateArguments(entry, coerce, *arguments);
   if (!fault.ok()) return story.Refuse("validation", fault);
-  story.Pass("validation", "the arguments fit the input schema");
+  story.Pass("validation", FitText(*arguments));
   story.Skip("hooks", "none attached");
   story.Skip("approval", "none asked for");
 

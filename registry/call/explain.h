@@ -17,6 +17,7 @@ struct ExplainParts {
   const CallTable& table;
   const CallLimits& limits;
   const ArgumentLimits& argument_limits;
+  bool coerce;  // when the request does not say
 };
 
 // Changes and counts nothing. Uses the functions of steps.h in the order of CallPipeline::Steps.

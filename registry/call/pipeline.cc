@@ -64,19 +64,22 @@ Task<absl::Status> CallPipeline::State::Steps(PipelineCall& call) {
   const v1::Tool& tool = call.entry->definition->tool;
   call.timeout = TimeoutOf(call.request, tool, default_timeout);
 
-  // 3. Arguments: read, validate.
+  // 3. Arguments: read, validate, mend when asked to.
   call.argument_bytes = InputBytes(call.request);
   if (call.argument_bytes > options.inline_argument_bytes) {
     fault = co_await Hop(call);
     if (!fault.ok()) co_return fault;
   }
+  const bool coerce = call.request.has_coerce() ? call.request.coerce() : options.coerce;
   absl::StatusOr<ArgumentInput> input = TakeInput(call.tool, call.request);
   if (!input.ok()) co_return input.status();
-  absl::StatusOr<Arguments> arguments = ReadArguments(tool, *std::move(input), argument_limits);
+  absl::StatusOr<Arguments> arguments =
+      ReadArguments(tool, *std::move(input), argument_limits, coerce);
   if (!arguments.ok()) co_return arguments.status();
   call.arguments = *std::move(arguments);
-  fault = ValidateArguments(*call.entry, call.arguments);
+  fault = ValidateArguments(*call.entry, coerce, call.arguments);
   if (!fault.ok()) co_return fault;
+  for (v1::Repair& each : call.arguments.repairs) *call.response.add_repairs() = std::move(each);
 
   // 4. Breaker and place of the tool.
   fault = limits.AdmitTool(call.tool, call.tool_probe);

@@ -49,6 +49,8 @@ struct PipelineOptions {
   v1::BreakerConfig breaker;
   uint32_t max_attempts =
       3;  // of a call that was not executed, or whose tool is idempotent or read-only
+  // Mends arguments by the schema when the request does not say (Schema::Mend).
+  bool coerce = false;
   // Parsing and validating arguments longer than this is moved off the calling thread.
   size_t inline_argument_bytes = 8 << 10;
   std::function<void(const CallRecord&)> on_call;  // may be empty; short, thread-safe

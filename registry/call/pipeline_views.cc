@@ -69,9 +69,9 @@ void CallPipeline::State::Record(const PipelineCall& call, const absl::Status& s
 
 v1::ExplainCallResponse CallPipeline::Explain(const v1::CallToolRequest& request,
                                               const Caller& caller) const {
-  return ExplainSteps(
-      {*state_->parts.registry, state_->table, state_->limits, state_->argument_limits}, request,
-      caller.principal);
+  return ExplainSteps({*state_->parts.registry, state_->table, state_->limits,
+                       state_->argument_limits, state_->options.coerce},
+                      request, caller.principal);
 }
 
 std::vector<v1::CallInfo> CallPipeline::RunningCalls() const {

@@ -40,7 +40,6 @@ absl::Status CheckRequest(const v1::CallToolRequest& request) {
   }
   if (!request.session_id().empty()) return SessionNotFound(request.session_id(), false);
   if (!request.idempotency_key().empty()) return NotSupported("idempotency_key");
-  if (request.coerce()) return NotSupported("coerce");
   if (!request.approval_id().empty()) return NotSupported("approval_id");
   if (!request.input_responses_json().empty()) return NotSupported("input_responses_json");
   if (!request.request_state().empty()) return NotSupported("request_state");

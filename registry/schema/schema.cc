@@ -2,9 +2,11 @@
 
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <variant>
 
 #include "registry/schema/engine.h"
 #include "registry/schema/explainer.h"
+#include "registry/schema/mender.h"
 #include "registry/schema/reader.h"
 
 namespace toolrack {
@@ -13,6 +15,7 @@ struct Schema::Rep {
   std::unique_ptr<const NodeSet> nodes;
   std::unique_ptr<const Engine> engine;
   size_t max_visits = 0;
+  size_t max_depth = 0;
   size_t bytes = 0;
 };
 
@@ -35,6 +38,7 @@ Schema::Compiled Schema::Compile(absl::string_view text, const SchemaOptions& op
   auto rep = std::make_unique<Rep>();
   rep->nodes = std::move(read.nodes);
   rep->max_visits = options.limits.max_visits;
+  rep->max_depth = options.limits.max_depth;
   absl::StatusOr<std::unique_ptr<Engine>> engine =
       Engine::Create(*rep->nodes, options.limits.max_visits);
   if (!engine.ok()) {
@@ -68,6 +72,17 @@ std::vector<FieldFault> Schema::Explain(const Json& value, size_t max) const {
   // The verdict stands even if the explainer, which looks a second time, finds no words for it.
   if (faults.empty()) faults.push_back({"", "does not fit the schema"});
   return faults;
+}
+
+std::optional<Mended> Schema::Mend(absl::string_view text, const Json& value) const {
+  if (Accepts(value)) return std::nullopt;
+  std::optional<Mended> mended = MendText(*rep_->nodes, text, value, rep_->max_visits);
+  if (!mended) return std::nullopt;
+  auto meant = std::make_shared<Json>();
+  const auto parsed = ParseJson(mended->text, {SIZE_MAX, rep_->max_depth}, *meant);
+  if (std::holds_alternative<JsonFault>(parsed) || !Accepts(*meant)) return std::nullopt;
+  mended->value = std::move(meant);
+  return mended;
 }
 
 size_t Schema::ApproximateBytes() const { return rep_->bytes; }

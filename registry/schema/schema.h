@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,21 @@ struct SchemaOptions {
 // Bumped whenever a verdict could change: remembered verdicts of another version are void.
 inline constexpr int kSchemaCheckerVersion = 2;
 
+// One place of a value that was mended.
+struct SchemaRepair {
+  std::string pointer;
+  // `string_to_integer`, `string_to_number`, `string_to_boolean`, `string_to_object`,
+  // `string_to_array`, `dropped_null`.
+  std::string kind;
+  std::string before, after;  // JSON texts, shortened; `after` is empty for what was dropped
+};
+
+struct Mended {
+  std::string text;  // the original apart from the places mended, byte for byte
+  std::vector<SchemaRepair> repairs;
+  std::shared_ptr<const Json> value = nullptr;  // the text, parsed
+};
+
 // A compiled schema. Immutable, thread-safe; no lock of ours on the validating path.
 class Schema {
  public:
@@ -77,6 +93,11 @@ class Schema {
   // The faults in words for a model: JSON Pointer, what was wanted, what came (shortened), the
   // allowed values, the nearest name. At most `max`. Empty exactly when Accepts.
   std::vector<FieldFault> Explain(const Json& value, size_t max = 16) const;
+  // For a value that does not fit, as models write it: the nearest one that does, or nullopt when
+  // there is none. A string becomes the number, boolean, object or array whose JSON it is, only
+  // where the schema takes no string; a null that is not taken is dropped where the property may be
+  // left out. Nothing else is touched. `text` is the JSON of `value`.
+  std::optional<Mended> Mend(absl::string_view text, const Json& value) const;
   // Rough heap size, for the cache's bound.
   size_t ApproximateBytes() const;
 

@@ -1,8 +1,10 @@
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <utility>
 
 #include "registry/base/errors.h"
+#include "registry/checks.h"
 #include "server/config.h"
 #include "server/rpc/peer.h"
 #include "server/rpc/unary.h"
@@ -14,6 +16,9 @@
 
 namespace toolrack {
 namespace {
+
+// Looking through a larger schema for what providers refuse takes longer than a gRPC thread should.
+constexpr size_t kInlineSchemaBytes = 16 << 10;
 
 // Takes what a request holds: gRPC owns it, made it for this one call, and does not look at it
 // again; only the generated signature says const.
@@ -67,10 +72,16 @@ class ToolService final : public v1::ToolService::CallbackService {
                                          const v1::DescribeToolRequest* request,
                                          v1::Tool* response) override {
     // What is there is given at once; looking for near names takes long.
-    if (const ToolEntry* entry = core_.registry->Peek().Find(request->name())) {
-      return AnswerHere(context, response, describe_, [entry]() -> absl::StatusOr<v1::Tool> {
-        return entry->ToProto(v1::TOOL_VIEW_FULL);
-      });
+    if (const ToolEntryPtr entry = core_.registry->Peek().Get(request->name())) {
+      const auto answer = [entry]() -> absl::StatusOr<v1::Tool> {
+        v1::Tool tool = entry->ToProto(v1::TOOL_VIEW_FULL);
+        AddTargetFindings(tool);
+        return tool;
+      };
+      if (entry->definition->tool.input_schema().size() <= kInlineSchemaBytes) {
+        return AnswerHere(context, response, describe_, answer);
+      }
+      return AnswerOn(core_.executor, max_pending_, context, response, describe_, answer);
     }
     return AnswerOn(core_.executor, max_pending_, context, response, describe_,
                     [this, request]() -> absl::StatusOr<v1::Tool> {

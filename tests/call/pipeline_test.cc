@@ -215,7 +215,6 @@ TEST_F(PipelineTest, RefusesHonestlyWhatItDoesNotDo) {
   };
   const auto unsupported = v1::ERROR_REASON_NOT_SUPPORTED;
   EXPECT_EQ(Ended(with([](auto& r) { r.set_idempotency_key("k"); })).reason(), unsupported);
-  EXPECT_EQ(Ended(with([](auto& r) { r.set_coerce(true); })).reason(), unsupported);
   EXPECT_EQ(Ended(with([](auto& r) { r.set_approval_id("k"); })).reason(), unsupported);
   EXPECT_EQ(Ended(with([](auto& r) { r.set_input_responses_json("{}"); })).reason(), unsupported);
   EXPECT_EQ(Ended(with([](auto& r) { r.set_request_state("s"); })).reason(), unsupported);
@@ -228,6 +227,52 @@ TEST_F(PipelineTest, RefusesHonestlyWhatItDoesNotDo) {
   EXPECT_EQ(Ended(with([](auto& r) { r.mutable_timeout(); })).reason(), invalid);
   EXPECT_TRUE(Ended(with([](auto& r) { r.set_coerce(false); })).status().ok());
   EXPECT_EQ(rig_.backend->started(), 1u);
+}
+
+TEST_F(PipelineTest, MendsArgumentsOnlyWhenAskedAndTellsWhat) {
+  v1::Tool tool = ToolNamed("t");
+  tool.set_input_schema(
+      R"({"type":"object","properties":{"n":{"type":"integer"},"s":{"type":"string"}}})");
+  rig_.Publish({tool});
+  v1::CallToolRequest request = Rig::Request("t");
+  request.set_arguments_json(R"({"n": "5", "s": null})");
+  EXPECT_EQ(Ended(request).reason(), v1::ERROR_REASON_ARGUMENTS_INVALID);
+  request.set_coerce(true);
+  Answer mended;
+  rig_.Start(request, mended);
+  ASSERT_EQ(rig_.backend->held(), 1u);
+  FakeBackend::Held held = rig_.backend->Take();
+  EXPECT_EQ(held.call.arguments_json, R"({"n": 5})");
+  EXPECT_EQ(held.call.arguments->dump(), R"({"n":5})");
+  held.done(TextResult("done"));
+  ASSERT_TRUE(mended.status().ok()) << mended.status();
+  const v1::CallToolResponse& response = **mended.value;
+  ASSERT_EQ(response.repairs_size(), 2);
+  EXPECT_EQ(response.repairs(0).pointer(), "/n");
+  EXPECT_EQ(response.repairs(0).kind(), "string_to_integer");
+  EXPECT_EQ(response.repairs(1).kind(), "dropped_null");
+  // Whole arguments in a string, too; a right call is left alone.
+  request.set_arguments_json(R"("{\"n\":5}")");
+  const Answer unwrapped = Ended(request);
+  EXPECT_EQ((*unwrapped.value)->repairs(0).kind(), "string_to_object");
+  request.set_arguments_json(R"({"n":5})");
+  const Answer right = Ended(request);
+  EXPECT_EQ((*right.value)->repairs_size(), 0);
+}
+
+TEST_F(PipelineTest, MendsByDefaultWhereItIsConfigured) {
+  PipelineOptions options;
+  options.coerce = true;
+  Rig rig(std::move(options));
+  rig.Publish({ToolNamed("t", kNumberSchema)});
+  Answer mended, refused;
+  rig.Start(Rig::Request("t", R"({"n":"5"})"), mended);
+  rig.backend->Take().done(TextResult("done"));
+  EXPECT_EQ((*mended.value)->repairs_size(), 1);
+  v1::CallToolRequest request = Rig::Request("t", R"({"n":"5"})");
+  request.set_coerce(false);
+  rig.Start(request, refused);
+  EXPECT_EQ(refused.reason(), v1::ERROR_REASON_ARGUMENTS_INVALID);
 }
 
 TEST_F(PipelineTest, TurnsAToolsOwnStatusIntoAResult) {

@@ -1,11 +1,14 @@
 // A schema and a value, apart by a line `---`: no input crashes or hangs the door, every refusal
-// has a finding, and verdict and explanation agree.
+// has a finding, verdict and explanation agree, and what was mended fits and reads back. A schema
+// that starts with a blank is read as OpenAPI.
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <variant>
 
 #include "registry/base/utf8.h"
+#include "registry/schema/lint.h"
 #include "registry/schema/schema.h"
 #include "tests/fuzz/check.h"
 
@@ -19,9 +22,14 @@ void Check(absl::string_view input) {
   const absl::string_view text = input.substr(0, cut);
   const absl::string_view data =
       cut == absl::string_view::npos ? "{}" : input.substr(cut + kSeparator.size());
-  SchemaLimits limits;
-  limits.max_visits = 2000;  // a slow input teaches the fuzzer nothing
-  const Schema::Compiled compiled = Schema::Compile(text, limits, false);
+  SchemaOptions options;
+  options.limits.max_visits = 2000;  // a slow input teaches the fuzzer nothing
+  options.assert_format = true;
+  options.openapi = text.substr(0, 1) == " ";
+  const Schema::Compiled compiled = Schema::Compile(text, options);
+  for (const v1::Finding& finding : LintForTargets("t", text)) {
+    FUZZ_CHECK(!finding.target().empty() && IsUtf8(finding.message()) && IsUtf8(finding.pointer()));
+  }
   size_t errors = 0;
   for (const v1::Finding& finding : compiled.findings) {
     FUZZ_CHECK(!finding.rule().empty() && finding.rule() != "internal");
@@ -37,6 +45,14 @@ void Check(absl::string_view input) {
   const bool accepts = compiled.schema->Accepts(value);
   const std::vector<FieldFault> faults = compiled.schema->Explain(value);
   FUZZ_CHECK(faults.empty() == accepts);
+  const std::optional<Mended> mended = compiled.schema->Mend(data, value);
+  FUZZ_CHECK(!mended || (!accepts && !mended->repairs.empty()));
+  if (mended) {
+    Json again;
+    FUZZ_CHECK(std::holds_alternative<std::monostate>(
+        ParseJson(mended->text, {SIZE_MAX, options.limits.max_depth}, again)));
+    FUZZ_CHECK(again == *mended->value && compiled.schema->Accepts(again));
+  }
   for (const FieldFault& fault : faults) {
     FUZZ_CHECK(IsUtf8(fault.field) && IsUtf8(fault.description));
     // Said when the explainer, unlike the engine, found nothing.

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Gets what the interop tests need, outside the source: a Python with grpcio and stubs, grpcurl, the Go and the
-# TypeScript examples. Quick when nothing changed. A part that cannot be had (no tool, no network) is left out with its
-# reason in PART.missing: its tests are then skipped by that name, or fail when CI is set.
+# TypeScript examples, a validator of JSON Schema to compare with. Quick when nothing changed. A part that cannot be had
+# (no tool, no network) is left out with its reason in PART.missing: its tests are then skipped by that name, or fail when
+# CI is set.
 #
 # usage: setup.sh [CACHE_DIR]     default: $TOOLRACK_TEST_CACHE, else ${XDG_CACHE_HOME:-~/.cache}/toolrack-test
 set -uo pipefail
@@ -82,8 +83,18 @@ install_node() {
   npm run --silent build
 }
 
+install_oracles() {
+  need node
+  need npm
+  rm -rf "$cache/oracles"
+  cp -r "$root/tests/conformance/oracles" "$cache/oracles"
+  cd "$cache/oracles"
+  npm ci --no-audit --no-fund --loglevel=error
+}
+
 part python "$here/requirements.txt"
 part stubs "$here/requirements.txt" "${protos[@]}"
 part grpcurl
 part go "$root"/client/examples/go/{go.mod,go.sum} "$root"/client/examples/go/*/*.go "${protos[@]}"
+part oracles "$root"/tests/conformance/oracles/*
 part node "$root"/client/examples/typescript/*.{json,ts}

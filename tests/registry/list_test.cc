@@ -190,6 +190,10 @@ TEST_F(ListTest, TheBasicViewLeavesOutJustTheLargeFields) {
   full.clear_output_schema();
   full.clear_meta_json();
   full.clear_examples();
+  ASSERT_FALSE(full.findings(full.findings_size() - 1).target().empty());
+  while (!full.findings(full.findings_size() - 1).target().empty()) {
+    full.mutable_findings()->RemoveLast();
+  }
   EXPECT_EQ(basic.SerializeAsString(), full.SerializeAsString());
 }
 
