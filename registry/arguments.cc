@@ -132,7 +132,7 @@ absl::Status ValidateArguments(const ToolEntry& entry, bool coerce, Arguments& a
   if (schema == nullptr) {
     return InternalError("validation", absl::StrCat("no compiled schema for ", entry.name()));
   }
-  if (schema->Accepts(*arguments.value)) return absl::OkStatus();
+  if (schema->AcceptsText(arguments.text, *arguments.value)) return absl::OkStatus();
   if (coerce) {
     if (std::optional<Mended> mended = schema->Mend(arguments.text, *arguments.value)) {
       for (SchemaRepair& each : mended->repairs) AddRepair(std::move(each), arguments);
@@ -142,7 +142,7 @@ absl::Status ValidateArguments(const ToolEntry& entry, bool coerce, Arguments& a
     }
   }
   return ArgumentsInvalid(entry.name(), entry.definition->tool.digest(),
-                          schema->Explain(*arguments.value));
+                          schema->ExplainText(arguments.text, *arguments.value));
 }
 
 }  // namespace toolrack

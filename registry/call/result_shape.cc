@@ -148,8 +148,8 @@ bool JsonIsWell(const ToolEntry& entry, size_t max_depth, v1::ToolResult& result
   }
   if (!declared) return true;
   const std::shared_ptr<const Schema> schema = entry.OutputSchema();
-  if (schema == nullptr || schema->Accepts(value)) return true;
-  const std::vector<FieldFault> faults = schema->Explain(value);
+  if (schema == nullptr || schema->AcceptsText(result.structured_json(), value)) return true;
+  const std::vector<FieldFault> faults = schema->ExplainText(result.structured_json(), value);
   std::string lines;
   for (const FieldFault& each : faults) {
     absl::StrAppend(&lines, lines.empty() ? "" : "\n", each.field.empty() ? "(root)" : each.field,

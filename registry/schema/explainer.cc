@@ -73,7 +73,7 @@ class Explainer {
     if (!Spend(CostOf(node, value))) return;
     if (node.never) return out.Add(path_, "is not allowed");
     if (!CheckValue(node, value, optional, out)) return;
-    if (node.number && value.is_number()) CheckNumber(*node.number, value, out);
+    if (node.number && (TypeOf(value) & kNumberType) != 0) CheckNumber(*node.number, value, out);
     if (node.string && value.is_string()) {
       CheckString(*node.string, value.get_ref<const std::string&>(), out);
     }
@@ -151,7 +151,7 @@ class Explainer {
     if (rules.above && CompareJson(value, *rules.above) <= 0) fault("more than", *rules.above);
     if (rules.maximum && CompareJson(value, *rules.maximum) > 0) fault("at most", *rules.maximum);
     if (rules.below && CompareJson(value, *rules.below) >= 0) fault("less than", *rules.below);
-    if (rules.multiple_of && !IsMultipleOf(ToDecimal(value), rules.divisor)) {
+    if (rules.multiple_of && !IsMultipleOf(value, rules.divisor)) {
       fault("a multiple of", *rules.multiple_of);
     }
   }
@@ -221,7 +221,8 @@ class Explainer {
       const std::string wanted = node == nullptr ? "" : WantedText(*node);
       out.Add(path_ + PointerStep(name),
               absl::StrCat("is required but missing",
-                           wanted.empty() ? "" : absl::StrCat(" (expected ", wanted, ")")));
+                           wanted.empty() ? "" : absl::StrCat(" (expected ", wanted, ")"),
+                           MistakenText(rules, name, value)));
     }
     for (const auto& [name, others] : rules.dependent_required) {
       if (!value.contains(name)) continue;
@@ -290,6 +291,20 @@ class Explainer {
         out.Add(path_ + PointerStep(step), "no item is allowed here");
       }
     }
+  }
+
+  // A member that nobody knows and that is named much like the missing one. Where unknown members
+  // are refused, that fault says it.
+  std::string MistakenText(const ObjectRules& rules, const std::string& missing,
+                           const Json& value) {
+    if (rules.additional != nullptr && rules.additional->never) return "";
+    Spend(value.size() / 4);
+    std::vector<const std::string*> unknown;
+    for (const auto& [name, member] : value.get_ref<const Json::object_t&>()) {
+      if (rules.FindProperty(name) == nullptr) unknown.push_back(&name);
+    }
+    const std::string* nearest = FindNearest(missing, unknown);
+    return nearest == nullptr ? "" : absl::StrCat("; did you mean it by ", NameText(*nearest), "?");
   }
 
   static std::string UnknownText(const ObjectRules& rules, const std::string& name) {

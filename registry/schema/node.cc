@@ -10,7 +10,7 @@ bool FitsNumber(const NumberRules& rules, const Json& value) {
   if (rules.maximum && CompareJson(value, *rules.maximum) > 0) return false;
   if (rules.above && CompareJson(value, *rules.above) <= 0) return false;
   if (rules.below && CompareJson(value, *rules.below) >= 0) return false;
-  return !rules.multiple_of || IsMultipleOf(ToDecimal(value), rules.divisor);
+  return !rules.multiple_of || IsMultipleOf(value, rules.divisor);
 }
 
 bool FitsString(const StringRules& rules, const std::string& text) {

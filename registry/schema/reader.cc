@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "registry/base/errors.h"
 #include "registry/schema/dynamic_scopes.h"
+#include "registry/schema/exact.h"
 #include "registry/schema/index.h"
 #include "registry/schema/keywords.h"
 #include "registry/schema/rules_reader.h"
@@ -296,6 +297,7 @@ ReadOutcome ReadSchema(absl::string_view text, const SchemaOptions& options) {
     return Refusal("not_json", "",
                    absl::StrCat("not JSON: ", fault->message, " (byte ", fault->offset, ")"));
   }
+  if (MayHaveLongNumbers(text)) document = ReadExactly(text);
   if (!document.is_object() && !document.is_boolean()) {
     return Refusal("not_a_schema", "", "a schema is a JSON object or a boolean");
   }

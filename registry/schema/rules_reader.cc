@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "registry/base/errors.h"
+#include "registry/schema/exact.h"
 #include "registry/schema/index.h"
 
 namespace toolrack {
@@ -67,7 +68,7 @@ void RuleReader::Read(const Keyword& keyword, const Json& value, const Json& sch
 void RuleReader::ReadAnnotation(const std::string& name, const Json& value) {
   const char* form = WrongAnnotation(name, value, dialect_);
   if (form != nullptr) {
-    return Invalid(name, absl::StrCat(form, ", not ", ForMessage(DumpJson(value), 40)));
+    return Invalid(name, absl::StrCat(form, ", not ", ForMessage(DumpExactly(value), 40)));
   }
   if (name == "format" && options_.assert_format) {
     const Format* format = FindFormat(value.get_ref<const std::string&>());
@@ -136,7 +137,7 @@ void RuleReader::ReadTypes(const Json& value) {
   for (const Json& each : list) {
     const JsonTypes named = each.is_string() ? TypesNamed(each.get_ref<const std::string&>()) : 0;
     if (named == 0)
-      return Invalid("type", absl::StrCat(kExpected, ", not ", ForMessage(DumpJson(each), 40)));
+      return Invalid("type", absl::StrCat(kExpected, ", not ", ForMessage(DumpExactly(each), 40)));
     types |= named;
   }
   if (types == 0) return Invalid("type", kExpected);
@@ -144,8 +145,8 @@ void RuleReader::ReadTypes(const Json& value) {
 }
 
 std::optional<Json> RuleReader::ReadNumber(absl::string_view keyword, const Json& value) {
-  if (value.is_number()) return value;
-  Invalid(keyword, absl::StrCat("a number, not ", ForMessage(DumpJson(value), 40)));
+  if ((TypeOf(value) & kNumberType) != 0) return value;
+  Invalid(keyword, absl::StrCat("a number, not ", ForMessage(DumpExactly(value), 40)));
   return std::nullopt;
 }
 
@@ -173,6 +174,10 @@ bool RuleReader::ReadNumberRule(absl::string_view name, const Json& value, const
     number().multiple_of = ReadNumber(name, value);
     if (!number().multiple_of) return true;
     if (CompareJson(*number().multiple_of, 0) <= 0) Invalid(name, "a number over 0");
+    if (IsLongNumber(*number().multiple_of)) {
+      Unsupported(name, "it has more digits than this build divides by");
+      return true;
+    }
     number().divisor = ToDecimal(*number().multiple_of);
   } else {
     return false;
@@ -184,7 +189,7 @@ uint64_t RuleReader::ReadCount(absl::string_view keyword, const Json& value) {
   const std::optional<uint64_t> count = ToCount(value);
   if (!count)
     Invalid(keyword,
-            absl::StrCat("a whole number, 0 or more, not ", ForMessage(DumpJson(value), 40)));
+            absl::StrCat("a whole number, 0 or more, not ", ForMessage(DumpExactly(value), 40)));
   return count.value_or(0);
 }
 

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "registry/schema/engine.h"
+#include "registry/schema/exact.h"
 #include "registry/schema/explainer.h"
 #include "registry/schema/mender.h"
 #include "registry/schema/reader.h"
@@ -59,6 +60,15 @@ bool Schema::Accepts(const Json& value) const {
   return rep_->engine->Validate(value) == Verdict::kFits;
 }
 
+bool Schema::AcceptsText(absl::string_view text, const Json& value) const {
+  return MayHaveLongNumbers(text) ? Accepts(ReadExactly(text)) : Accepts(value);
+}
+
+std::vector<FieldFault> Schema::ExplainText(absl::string_view text, const Json& value,
+                                            size_t max) const {
+  return MayHaveLongNumbers(text) ? Explain(ReadExactly(text), max) : Explain(value, max);
+}
+
 std::vector<FieldFault> Schema::Explain(const Json& value, size_t max) const {
   switch (rep_->engine->Validate(value)) {
     case Verdict::kFits:
@@ -75,12 +85,14 @@ std::vector<FieldFault> Schema::Explain(const Json& value, size_t max) const {
 }
 
 std::optional<Mended> Schema::Mend(absl::string_view text, const Json& value) const {
-  if (Accepts(value)) return std::nullopt;
+  if (AcceptsText(text, value)) return std::nullopt;
   std::optional<Mended> mended = MendText(*rep_->nodes, text, value, rep_->max_visits);
   if (!mended) return std::nullopt;
   auto meant = std::make_shared<Json>();
   const auto parsed = ParseJson(mended->text, {SIZE_MAX, rep_->max_depth}, *meant);
-  if (std::holds_alternative<JsonFault>(parsed) || !Accepts(*meant)) return std::nullopt;
+  if (std::holds_alternative<JsonFault>(parsed) || !AcceptsText(mended->text, *meant)) {
+    return std::nullopt;
+  }
   mended->value = std::move(meant);
   return mended;
 }

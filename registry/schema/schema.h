@@ -11,7 +11,8 @@
 // reaching it that makes a difference.
 //
 // Numbers are compared by value: 1.0 is an integer, 64-bit integers are exact, `multipleOf` is
-// decimal. An integer beyond 64 bits is the nearest double, as in Json.
+// decimal. Json itself holds a number beyond 64 bits or 17 digits as the nearest double; where the
+// text is at hand (AcceptsText …), those are exact, too.
 #ifndef TOOLRACK_REGISTRY_SCHEMA_SCHEMA_H_
 #define TOOLRACK_REGISTRY_SCHEMA_SCHEMA_H_
 
@@ -90,9 +91,13 @@ class Schema {
   // The verdict alone: fast, stops at the first fault. False, too, for a value that takes more than
   // `max_visits` or is too deep for this schema.
   bool Accepts(const Json& value) const;
+  // The same for a value whose JSON is `text`.
+  bool AcceptsText(absl::string_view text, const Json& value) const;
   // The faults in words for a model: JSON Pointer, what was wanted, what came (shortened), the
   // allowed values, the nearest name. At most `max`. Empty exactly when Accepts.
   std::vector<FieldFault> Explain(const Json& value, size_t max = 16) const;
+  std::vector<FieldFault> ExplainText(absl::string_view text, const Json& value,
+                                      size_t max = 16) const;
   // For a value that does not fit, as models write it: the nearest one that does, or nullopt when
   // there is none. A string becomes the number, boolean, object or array whose JSON it is, only
   // where the schema takes no string; a null that is not taken is dropped where the property may be

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "registry/base/errors.h"
 #include "registry/base/json.h"
+#include "registry/schema/exact.h"
 
 namespace toolrack {
 namespace {
@@ -79,7 +80,7 @@ std::string NameText(absl::string_view name) { return ForMessage(JsonQuote(name)
 
 std::string ValueText(const Json& value) {
   if (value.is_string()) return NameText(value.get_ref<const std::string&>());
-  return ForMessage(DumpJson(value), kMaxValueBytes);
+  return ForMessage(DumpExactly(value), kMaxValueBytes);
 }
 
 std::string GotText(const Json& value) {

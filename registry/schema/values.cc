@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "registry/schema/exact.h"
 
 namespace toolrack {
 namespace {
@@ -53,7 +55,17 @@ int CompareWholeToDouble(const Whole& a, double b) {
   return a.negative ? -order : order;
 }
 
+LongDecimal AsLongDecimal(const Json& number) {
+  if (IsLongNumber(number)) return ToLongDecimal(number);
+  const Decimal decimal = ToDecimal(number);
+  return ParseLongDecimal(
+      absl::StrCat(decimal.negative ? "-" : "", decimal.digits, "e", decimal.exponent));
+}
+
 int CompareNumbers(const Json& a, const Json& b) {
+  if (IsLongNumber(a) || IsLongNumber(b)) {
+    return CompareLongDecimals(AsLongDecimal(a), AsLongDecimal(b));
+  }
   const bool a_whole = !a.is_number_float();
   const bool b_whole = !b.is_number_float();
   if (a_whole && b_whole) return CompareWholes(ToWhole(a), ToWhole(b));
@@ -67,13 +79,13 @@ int KindOf(const Json& value) {
   switch (value.type()) {
     case Json::value_t::null:
     case Json::value_t::discarded:
-    case Json::value_t::binary:
       return 0;
     case Json::value_t::boolean:
       return 1;
     case Json::value_t::number_integer:
     case Json::value_t::number_unsigned:
     case Json::value_t::number_float:
+    case Json::value_t::binary:  // a long number
       return 2;
     case Json::value_t::string:
       return 3;
@@ -108,6 +120,8 @@ JsonTypes TypeOf(const Json& value) {
       const double number = value.get<double>();
       return number == std::trunc(number) ? kIntegerType : kFractionType;
     }
+    case Json::value_t::binary:
+      return ToLongDecimal(value).exponent >= 0 ? kIntegerType : kFractionType;
     case Json::value_t::string:
       return kStringType;
     case Json::value_t::array:
@@ -225,7 +239,26 @@ bool IsMultipleOf(const Decimal& value, const Decimal& divisor) {
   return value.digits % scaled == 0;
 }
 
+bool IsMultipleOf(const Json& value, const Decimal& divisor) {
+  if (!IsLongNumber(value)) return IsMultipleOf(ToDecimal(value), divisor);
+  if (divisor.digits == 0) return false;
+  const LongDecimal number = ToLongDecimal(value);
+  const int64_t shift = number.exponent - divisor.exponent;
+  // Its last digit is none: no multiple of ten, let alone of ten times the divisor's digits.
+  if (shift < 0) return false;
+  unsigned __int128 rest = 0;
+  for (const char digit : number.digits) {
+    rest = (rest * 10 + static_cast<unsigned>(digit - '0')) % divisor.digits;
+  }
+  return rest * PowerOfTenModulo(static_cast<int>(shift), divisor.digits) % divisor.digits == 0;
+}
+
 std::optional<uint64_t> ToCount(const Json& value) {
+  if (IsLongNumber(value)) {
+    const LongDecimal number = ToLongDecimal(value);
+    if (number.negative || number.exponent < 0) return std::nullopt;
+    return UINT64_MAX;
+  }
   if (!value.is_number()) return std::nullopt;
   if (value.is_number_unsigned()) return value.get<uint64_t>();
   if (value.is_number_integer()) {

@@ -1,4 +1,5 @@
-// JSON values as JSON Schema sees them: numbers by their value, not by how they are stored.
+// JSON values as JSON Schema sees them: numbers by their value, not by how they are stored; long
+// numbers (exact.h) are numbers like others.
 // Pure, thread-safe. Values must be of bounded depth (those from ParseJson are).
 #ifndef TOOLRACK_REGISTRY_SCHEMA_VALUES_H_
 #define TOOLRACK_REGISTRY_SCHEMA_VALUES_H_
@@ -49,8 +50,11 @@ struct Decimal {
   uint64_t digits = 0;
   int exponent = 0;
 };
+// Not for long numbers.
 Decimal ToDecimal(const Json& number);
 bool IsMultipleOf(const Decimal& value, const Decimal& divisor);
+// The same for any number, long ones included.
+bool IsMultipleOf(const Json& value, const Decimal& divisor);
 
 // A count (`maxLength` …): a whole number, not negative, `2.0` included. Saturates at 2^64 - 1.
 std::optional<uint64_t> ToCount(const Json& value);

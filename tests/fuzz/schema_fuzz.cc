@@ -46,12 +46,14 @@ void Check(absl::string_view input) {
   const std::vector<FieldFault> faults = compiled.schema->Explain(value);
   FUZZ_CHECK(faults.empty() == accepts);
   const std::optional<Mended> mended = compiled.schema->Mend(data, value);
-  FUZZ_CHECK(!mended || (!accepts && !mended->repairs.empty()));
+  const bool exactly = compiled.schema->AcceptsText(data, value);
+  FUZZ_CHECK(compiled.schema->ExplainText(data, value).empty() == exactly);
+  FUZZ_CHECK(!mended || (!exactly && !mended->repairs.empty()));
   if (mended) {
     Json again;
     FUZZ_CHECK(std::holds_alternative<std::monostate>(
         ParseJson(mended->text, {SIZE_MAX, options.limits.max_depth}, again)));
-    FUZZ_CHECK(again == *mended->value && compiled.schema->Accepts(again));
+    FUZZ_CHECK(again == *mended->value && compiled.schema->AcceptsText(mended->text, again));
   }
   for (const FieldFault& fault : faults) {
     FUZZ_CHECK(IsUtf8(fault.field) && IsUtf8(fault.description));

@@ -88,6 +88,20 @@ TEST(Explain, PointsAtWhatIsMissing) {
       Lines{"/x: is required but missing (expected string or array)"});
 }
 
+TEST(Explain, ASlipInARequiredNameIsSaidOnce) {
+  const char* open = R"({"required":["path"],"properties":{"path":{"type":"string"},"mode":{}}})";
+  EXPECT_EQ(
+      Explain(open, R"({"pth":"x","mode":1})"),
+      Lines{R"(/path: is required but missing (expected string); did you mean it by "pth"?)"});
+  EXPECT_EQ(Explain(open, R"({"mode":1,"colour":2})"),
+            Lines{"/path: is required but missing (expected string)"});
+  EXPECT_EQ(Explain(R"({"required":["path"],"properties":{"path":{"type":"string"}},
+                        "additionalProperties":false})",
+                    R"({"pth":"x"})"),
+            (Lines{"/path: is required but missing (expected string)",
+                   R"(/pth: unknown property "pth"; did you mean "path"?)"}));
+}
+
 TEST(Explain, PointsAtWhatIsUnknown) {
   const char* schema = R"({"properties":{"limit":{},"offset":{}},"additionalProperties":false})";
   EXPECT_EQ(Explain(schema, R"({"limt":5})"),

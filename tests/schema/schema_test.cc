@@ -231,6 +231,49 @@ TEST(SchemaCompile, AnnotationsMustHaveTheFormThatTheirDialectDemands) {
       R"({"$schema":"http://json-schema.org/draft-04/schema#","examples":"x","readOnly":1})", "1"));
 }
 
+// With the text at hand.
+bool AcceptsText(absl::string_view schema, absl::string_view value) {
+  const auto compiled = Compile(schema);
+  EXPECT_NE(compiled.schema, nullptr) << schema;
+  const Json parsed = Parse(value);
+  const bool accepts = compiled.schema->AcceptsText(value, parsed);
+  EXPECT_EQ(compiled.schema->ExplainText(value, parsed).empty(), accepts) << schema << value;
+  return accepts;
+}
+
+TEST(SchemaAccepts, NumbersBeyondSixtyFourBitsAndSeventeenDigitsAreExact) {
+  const char* kBig = R"({"maximum":36893488147419103232})";  // 2^65
+  EXPECT_TRUE(AcceptsText(kBig, "36893488147419103232"));
+  EXPECT_FALSE(AcceptsText(kBig, "36893488147419103233"));
+  EXPECT_TRUE(AcceptsText(kBig, "-36893488147419103233"));
+  EXPECT_FALSE(AcceptsText(R"({"exclusiveMaximum":36893488147419103232})", "36893488147419103232"));
+  EXPECT_FALSE(AcceptsText(R"({"const":18446744073709551617})", "18446744073709551616"));
+  EXPECT_TRUE(AcceptsText(R"({"const":18446744073709551617})", "18446744073709551617.000"));
+  EXPECT_FALSE(AcceptsText(R"({"enum":[0.3]})", "0.3000000000000000000000001"));
+  EXPECT_TRUE(AcceptsText(R"({"enum":[0.3]})", "0.300000000000000000000"));
+  EXPECT_TRUE(AcceptsText(R"({"type":"integer"})", "123456789012345678901234567890"));
+  EXPECT_FALSE(AcceptsText(R"({"type":"integer"})", "123456789012345678901234567890.5"));
+  EXPECT_TRUE(AcceptsText(R"({"multipleOf":3})", "111111111111111111111"));
+  EXPECT_FALSE(AcceptsText(R"({"multipleOf":3})", "111111111111111111112"));
+  EXPECT_TRUE(AcceptsText(R"({"multipleOf":0.01})", "1234567890123456789012.34"));
+  EXPECT_FALSE(AcceptsText(R"({"multipleOf":0.01})", "1234567890123456789012.345"));
+  EXPECT_TRUE(
+      AcceptsText(R"({"uniqueItems":true})", "[36893488147419103232,36893488147419103233]"));
+  EXPECT_FALSE(
+      AcceptsText(R"({"uniqueItems":true})", "[36893488147419103233,36893488147419103233.0]"));
+  EXPECT_FALSE(
+      AcceptsText(R"({"properties":{"a":{"type":"string"}}})", R"({"a":36893488147419103233})"));
+  EXPECT_TRUE(AcceptsText(R"({"exclusiveMinimum":0,"maximum":0.1})", "1e-99999999999999999999"));
+  EXPECT_EQ(Errors(Compile(R"({"multipleOf":36893488147419103233})")),
+            std::vector<std::string>{"unsupported_keyword /multipleOf"});
+  EXPECT_EQ(Errors(Compile(R"({"maxLength":-36893488147419103233})")),
+            std::vector<std::string>{"invalid_keyword /maxLength"});
+  const auto compiled = Compile(kBig);
+  const char* value = "36893488147419103233";
+  EXPECT_EQ(compiled.schema->ExplainText(value, Parse(value)).at(0).description,
+            "must be at most 36893488147419103232, got 36893488147419103233");
+}
+
 TEST(SchemaAccepts, OpenApiIsReadOnlyWhereItIsAskedFor) {
   const char* schema = R"({"type":"object","properties":{
       "a":{"type":"string","nullable":true,"example":"x"},

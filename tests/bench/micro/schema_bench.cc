@@ -1,7 +1,10 @@
 // Validation next to nlohmann's plain parse of the same bytes.
 #include <benchmark/benchmark.h>
 
+#include <cstdlib>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -110,6 +113,50 @@ void Compile(benchmark::State& state, const Case& c) {
     benchmark::DoNotOptimize(compiled);
   }
 }
+
+// A real tool's schema with arguments of the usual kind, from the corpus beside the project;
+// without it, nothing is registered.
+void AddRealCases() {
+  struct Wanted {
+    const char* label;
+    const char* tool;
+    const char* arguments;
+  };
+  const Wanted kWanted[] = {
+      {"real_tiny", "read_file", R"({"path":"/srv/data/reports/2026/summary.txt"})"},
+      {"real_medium", "create_issue",
+       R"({"owner":"octo-org","repo":"hello-world","title":"Found a bug in the parser",)"
+       R"("body":"Something odd happens when the input has a trailing comma; see the log below.",)"
+       R"("assignees":["octocat","hubot"],"milestone":1,"labels":["bug","area/parser"]})"},
+      {"real_long", "create_pull_request",
+       R"({"owner":"octo-org","repo":"hello-world","title":"Mend the parser","head":"mend",)"
+       R"("base":"main","body":"Closes the report; a test of its shape is added.","draft":true})"},
+  };
+  const char* shared = std::getenv("TOOLRACK_SHARED");
+  std::ifstream in(
+      absl::StrCat(shared == nullptr ? "../shared" : shared, "/data/real_tools.jsonl"));
+  std::set<std::string> done;
+  for (std::string line; std::getline(in, line);) {
+    const Json tool = Json::parse(line);
+    for (const Wanted& each : kWanted) {
+      if (tool["name"] != each.tool || done.count(each.label) > 0) continue;
+      Case c{tool["inputSchema"].dump(), each.arguments};
+      const auto compiled = Schema::Compile(c.schema, SchemaLimits(), /*object_root=*/true);
+      if (compiled.schema == nullptr || !compiled.schema->Accepts(Json::parse(c.value))) continue;
+      done.insert(each.label);
+      const auto add = [&](const char* what, void (*run)(benchmark::State&, const Case&)) {
+        benchmark::RegisterBenchmark(absl::StrCat(what, "/", each.label).c_str(),
+                                     [run, c](benchmark::State& state) { run(state, c); });
+      };
+      add("Parse", Parse);
+      add("StrictParse", StrictParse);
+      add("Validate", Validate);
+      add("Compile", Compile);
+    }
+  }
+}
+
+[[maybe_unused]] const bool kRealCases = (AddRealCases(), true);
 
 BENCHMARK_CAPTURE(Parse, tiny, Tiny());
 BENCHMARK_CAPTURE(Parse, small, Small());
