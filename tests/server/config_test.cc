@@ -131,11 +131,11 @@ f.yaml:25:1: zzz: there is no such setting; there are breaker, builtin, drain_gr
 
 TEST(Config, SaysWhereTheTextIsNoYaml) {
   EXPECT_EQ(MistakesOf("limits:\n  max_tools: [1\n").substr(0, 7), "f.yaml:");
-  EXPECT_EQ(
-      MistakesOf("a: 1\n---\nb: 2\n"),
-      "f.yaml:1:1: a: there is no such setting; there are breaker, builtin, drain_grace, limits, listen, "
-      "log, results, tools, validation, workers\n"
-      "f.yaml:3:1: there is more than one document (`---`); keep one");
+  EXPECT_EQ(MistakesOf("a: 1\n---\nb: 2\n"),
+            "f.yaml:1:1: a: there is no such setting; there are breaker, builtin, drain_grace, "
+            "limits, listen, "
+            "log, results, tools, validation, workers\n"
+            "f.yaml:3:1: there is more than one document (`---`); keep one");
 }
 
 TEST(Config, RefusesAnAddressThatIsNotLoopbackUnlessToldSo) {
