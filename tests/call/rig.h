@@ -51,9 +51,13 @@ class Rig {
         results(&clock, options.results),
         backend(std::make_shared<FakeBackend>()),
         pipeline({&registry, &timers, &clock, &executor, &results}, std::move(options)) {}
+  ~Rig() {
+    for (const std::shared_ptr<FakeBackend>& fake : fakes_) fake->DropHeld();
+  }
 
   void Publish(std::vector<v1::Tool> tools) { PublishOn(backend, std::move(tools)); }
   void PublishOn(const std::shared_ptr<Backend>& on, std::vector<v1::Tool> tools) {
+    if (auto fake = std::dynamic_pointer_cast<FakeBackend>(on)) fakes_.push_back(std::move(fake));
     const absl::StatusOr<PublishReport> report =
         registry.Publish(on, "", std::move(tools), v1::PUBLISH_MODE_BEST_EFFORT);
     ASSERT_TRUE(report.ok()) << report.status();
@@ -84,6 +88,9 @@ class Rig {
   ResultStore results;
   std::shared_ptr<FakeBackend> backend;
   CallPipeline pipeline;
+
+ private:
+  std::vector<std::shared_ptr<FakeBackend>> fakes_;  // those with tools
 };
 
 }  // namespace toolrack

@@ -136,7 +136,8 @@ class ManualExecutor : public Executor {
   std::deque<absl::AnyInvocable<void()>> queue_ ABSL_GUARDED_BY(mu_);
 };
 
-// Holds the calls; the test ends them. Thread-safe.
+// Holds the calls; the test ends them. Thread-safe. A held call holds its tool, and the tool this
+// backend: who lets calls end otherwise (by a stop) says DropHeld at the end.
 class FakeBackend : public Backend {
  public:
   struct Held {
@@ -201,6 +202,12 @@ class FakeBackend : public Backend {
     Held held = std::move(held_.front());
     held_.pop_front();
     return held;
+  }
+  // Forgets the held calls: nobody waits for them any more.
+  void DropHeld() {
+    std::deque<Held> dropped;
+    absl::MutexLock lock(&mu_);
+    dropped.swap(held_);
   }
 
  private:
