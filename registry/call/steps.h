@@ -11,9 +11,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "google/protobuf/duration.pb.h"
-#include "google/protobuf/timestamp.pb.h"
 #include "registry/arguments.h"
+#include "registry/base/proto_time.h"
 #include "registry/registry.h"
 #include "toolrack/v1/tool_service.pb.h"
 
@@ -54,10 +53,6 @@ absl::Duration TimeoutOf(const v1::CallToolRequest& request, const v1::Tool& too
 // Whether a call that a backend ended with `status` may be tried again: it surely did not run, or
 // the tool may run twice.
 bool MayRetry(const absl::Status& status, const v1::Tool& tool);
-
-absl::Duration ToDuration(const google::protobuf::Duration& duration);
-void SetDuration(absl::Duration from, google::protobuf::Duration& to);
-void SetTimestamp(absl::Time from, google::protobuf::Timestamp& to);
 
 }  // namespace toolrack
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "registry/base/errors.h"
+#include "registry/base/proto_time.h"
 #include "registry/base/utf8.h"
 #include "registry/snapshot.h"
 
@@ -15,13 +16,6 @@ namespace {
 constexpr size_t kInvocationOverhead = 256;
 // More JSON than this in an answer is not parsed on a callback thread: it takes over 100 µs.
 constexpr size_t kInlineJsonBytes = 8 << 10;
-
-void SetDuration(absl::Duration from, google::protobuf::Duration* to) {
-  from = std::max(from, absl::ZeroDuration());
-  const int64_t seconds = absl::ToInt64Seconds(from);
-  to->set_seconds(seconds);
-  to->set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(from - absl::Seconds(seconds))));
-}
 
 absl::Status Stopped(absl::string_view tool, StopReason reason) {
   if (reason == StopReason::kDeadline)
@@ -124,7 +118,8 @@ bool WorkerBackend::Take(size_t max_items, size_t max_bytes, v1::WorkerInvocatio
     bytes += waiting.bytes;
     ++items;
     if (waiting.deadline != absl::InfiniteDuration())
-      SetDuration(waiting.deadline - now, waiting.invocation.mutable_remaining());
+      SetDuration(std::max(waiting.deadline - now, absl::ZeroDuration()),
+                  *waiting.invocation.mutable_remaining());
     *out->add_invocations() = std::move(waiting.invocation);
     running_.emplace(first->first, Running{std::move(waiting.tool), std::move(waiting.reporter),
                                            std::move(waiting.done)});

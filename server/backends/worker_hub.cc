@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "registry/base/errors.h"
 #include "registry/base/log.h"
+#include "registry/base/proto_time.h"
 #include "server/backends/worker_hub_state.h"
 
 namespace toolrack {
@@ -18,21 +19,8 @@ constexpr size_t kMaxStreamsOfOneWorker = 16;
 constexpr uint32_t kDefaultCredit = 64;
 
 absl::Duration DurationOr(const google::protobuf::Duration& from, absl::Duration fallback) {
-  const absl::Duration duration = absl::Seconds(from.seconds()) + absl::Nanoseconds(from.nanos());
+  const absl::Duration duration = ToDuration(from);
   return duration > absl::ZeroDuration() ? duration : fallback;
-}
-
-void SetDuration(absl::Duration from, google::protobuf::Duration* to) {
-  to->set_seconds(absl::ToInt64Seconds(from));
-  to->set_nanos(static_cast<int32_t>(
-      absl::ToInt64Nanoseconds(from - absl::Seconds(absl::ToInt64Seconds(from)))));
-}
-
-void SetTime(absl::Time from, google::protobuf::Timestamp* to) {
-  const int64_t seconds = absl::ToUnixSeconds(from);
-  to->set_seconds(seconds);
-  to->set_nanos(
-      static_cast<int32_t>(absl::ToInt64Nanoseconds(from - absl::FromUnixSeconds(seconds))));
 }
 
 template <typename T>
@@ -65,8 +53,8 @@ WorkerHub::State::State(Parts parts, WorkerHubOptions options)
   told.set_max_schema_bytes(Or<uint64_t>(limits.max_schema_bytes(), 256 << 10));
   told.set_max_description_bytes(Or<uint64_t>(limits.max_description_bytes(), 64 << 10));
   told.set_max_result_bytes(session.results.max_bytes);
-  SetDuration(session.ping_interval, told.mutable_ping_interval());
-  SetDuration(session.ping_timeout, told.mutable_ping_timeout());
+  SetDuration(session.ping_interval, *told.mutable_ping_interval());
+  SetDuration(session.ping_timeout, *told.mutable_ping_timeout());
 }
 
 std::shared_ptr<WorkerSession> WorkerHub::State::MakeSession(
@@ -275,8 +263,8 @@ v1::WorkerInfo WorkerHub::State::Describe(const Attachment& attachment) const {
   info.set_in_flight(backend->running());
   info.set_queued(backend->queued());
   info.set_completed(backend->completed());
-  SetTime(attachment.since, info.mutable_attach_time());
-  SetDuration(session.idle(), info.mutable_idle());
+  SetTimestamp(attachment.since, *info.mutable_attach_time());
+  SetDuration(session.idle(), *info.mutable_idle());
   return info;
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "registry/base/errors.h"
 #include "registry/base/log.h"
+#include "registry/base/proto_time.h"
 #include "registry/base/random.h"
 
 namespace toolrack {
@@ -27,12 +28,6 @@ bool IsWorkerName(absl::string_view name) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '.' || c == ':' || c == '/' || c == '-';
   });
-}
-
-void SetDuration(absl::Duration from, google::protobuf::Duration* to) {
-  to->set_seconds(absl::ToInt64Seconds(from));
-  to->set_nanos(static_cast<int32_t>(
-      absl::ToInt64Nanoseconds(from - absl::Seconds(absl::ToInt64Seconds(from)))));
 }
 
 const char* NameOf(v1::WorkerServiceAttachRequest::MessageCase kind) {
@@ -302,7 +297,7 @@ void WorkerSession::OnBroken() {
 void WorkerSession::SendDrain(std::optional<absl::Duration> grace) {
   v1::WorkerServiceAttachResponse response;
   response.mutable_drain();
-  if (grace.has_value()) SetDuration(*grace, response.mutable_drain()->mutable_grace());
+  if (grace.has_value()) SetDuration(*grace, *response.mutable_drain()->mutable_grace());
   Send(std::move(response));
 }
 
