@@ -1,12 +1,20 @@
-// Tells ThreadSanitizer how Abseil's mutex, condition variable, notification and counter
-// synchronise: Debian's Abseil is not built for it, so that everything under an absl::Mutex would
-// look like a race.
+// Tells ThreadSanitizer how Debian's Abseil and gRPC synchronise: they are not built for it, so
+// that everything under an absl::Mutex, and everything handed from one callback of gRPC to the
+// next, would look like a race.
 //
-// Linked into every program of the preset tsan, in front of the shared library: each function here
-// is found first, calls the real one, and adds the happens-before edge. Reads inside the real ones
+// Linked into every program of the preset tsan, in front of the shared libraries: each function
+// here is found first, calls the real one, and adds the happens-before edge. Reads inside Abseil's
 // are not looked at: conditions are evaluated there, under the lock but on whichever thread lets it
 // go.
+//
+// gRPC: what happened before an operation was started happens before its completion is told, be it
+// by callback or by completion queue. No more than that: two operations of one stream stay apart.
 #include <dlfcn.h>
+#include <grpc/grpc.h>
+#include <link.h>
+
+#include <map>
+#include <mutex>
 
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/mutex.h"
@@ -128,3 +136,101 @@ void BlockingCounter::Wait() {
 
 ABSL_NAMESPACE_END
 }  // namespace absl
+
+namespace {
+
+using Functor = grpc_completion_queue_functor;
+using FunctorRun = void (*)(Functor*, int);
+
+template <typename Function>
+Function* NextAs(const char* symbol) {
+  return reinterpret_cast<Function*>(Next(symbol));
+}
+
+// Whether `address` is code: a callback's tag begins with a function, a completion queue's with a
+// table of them, or it is opaque.
+bool IsCode(const void* address) {
+  struct Search {
+    uintptr_t address;
+    bool found;
+  } search{reinterpret_cast<uintptr_t>(address), false};
+  dl_iterate_phdr(
+      [](dl_phdr_info* object, size_t, void* data) {
+        auto* wanted = static_cast<Search*>(data);
+        for (int i = 0; i < object->dlpi_phnum && !wanted->found; ++i) {
+          const auto& part = object->dlpi_phdr[i];
+          const uintptr_t begin = object->dlpi_addr + part.p_vaddr;
+          wanted->found = part.p_type == PT_LOAD && (part.p_flags & PF_X) != 0 &&
+                          wanted->address >= begin && wanted->address < begin + part.p_memsz;
+        }
+        return wanted->found ? 1 : 0;
+      },
+      &search);
+  return search.found;
+}
+
+// What the callbacks' tags had before RunWithEdge.
+std::mutex& functors_mutex() {
+  static auto* const mutex = new std::mutex;
+  return *mutex;
+}
+std::map<Functor*, FunctorRun>& functors() {
+  static auto* const all = new std::map<Functor*, FunctorRun>;
+  return *all;
+}
+
+void RunWithEdge(Functor* functor, int ok) {
+  __tsan_acquire(functor);
+  FunctorRun run;
+  {
+    std::lock_guard<std::mutex> lock(functors_mutex());
+    run = functors().at(functor);
+  }
+  run(functor, ok);
+}
+
+void AddEdge(void* tag) {
+  if (tag == nullptr) return;
+  auto* const functor = static_cast<Functor*>(tag);
+  {
+    IgnoreReads ignore;
+    std::lock_guard<std::mutex> lock(functors_mutex());
+    const FunctorRun run = functor->functor_run;
+    if (run != RunWithEdge && IsCode(reinterpret_cast<const void*>(run))) {
+      functors()[functor] = run;
+      functor->functor_run = RunWithEdge;
+    }
+  }
+  __tsan_release(tag);
+}
+
+}  // namespace
+
+extern "C" {
+
+grpc_call_error grpc_call_start_batch(grpc_call* call, const grpc_op* ops, size_t nops, void* tag,
+                                      void* reserved) {
+  static auto* const real = NextAs<decltype(grpc_call_start_batch)>("grpc_call_start_batch");
+  AddEdge(tag);
+  return real(call, ops, nops, tag, reserved);
+}
+
+grpc_event grpc_completion_queue_pluck(grpc_completion_queue* queue, void* tag,
+                                       gpr_timespec deadline, void* reserved) {
+  static auto* const real =
+      NextAs<decltype(grpc_completion_queue_pluck)>("grpc_completion_queue_pluck");
+  const grpc_event event = real(queue, tag, deadline, reserved);
+  if (event.type == GRPC_OP_COMPLETE) __tsan_acquire(event.tag);
+  return event;
+}
+
+grpc_event grpc_completion_queue_next(grpc_completion_queue* queue, gpr_timespec deadline,
+                                      void* reserved) {
+  static auto* const real =
+      NextAs<decltype(grpc_completion_queue_next)>("grpc_completion_queue_next");
+  const grpc_event event = real(queue, deadline, reserved);
+  if (event.type == GRPC_OP_COMPLETE && event.tag != nullptr) __tsan_acquire(event.tag);
+  return event;
+}
+
+}  // extern "C"
