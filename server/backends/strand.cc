@@ -10,10 +10,15 @@ constexpr absl::Duration kRetry = absl::Milliseconds(20);
 }  // namespace
 
 void StrandGate::Close() {
-  absl::MutexLock lock(&mu_);
-  closed_ = true;
-  mu_.Await(absl::Condition(
-      +[](int* running) { return *running == 0; }, &running_));
+  absl::flat_hash_map<Strand*, std::shared_ptr<Strand>> busy;
+  {
+    absl::MutexLock lock(&mu_);
+    closed_ = true;
+    mu_.Await(absl::Condition(
+        +[](int* running) { return *running == 0; }, &running_));
+    busy.swap(busy_);
+  }
+  for (const auto& [key, strand] : busy) strand->Clear();
 }
 
 bool StrandGate::Enter() {
@@ -28,6 +33,23 @@ void StrandGate::Leave() {
   --running_;
 }
 
+bool StrandGate::Add(std::shared_ptr<Strand> strand) {
+  absl::MutexLock lock(&mu_);
+  if (closed_) return false;
+  Strand* const key = strand.get();
+  busy_.insert_or_assign(key, std::move(strand));
+  return true;
+}
+
+void StrandGate::Remove(Strand* strand) {
+  std::shared_ptr<Strand> out;  // let go outside the lock
+  absl::MutexLock lock(&mu_);
+  const auto at = busy_.find(strand);
+  if (at == busy_.end()) return;
+  out = std::move(at->second);
+  busy_.erase(at);
+}
+
 void Strand::Post(absl::AnyInvocable<void()> work) {
   {
     absl::MutexLock lock(&mu_);
@@ -35,13 +57,18 @@ void Strand::Post(absl::AnyInvocable<void()> work) {
     if (scheduled_) return;
     scheduled_ = true;
   }
-  Schedule();
+  if (gate_->Add(shared_from_this())) {
+    Schedule();
+  } else {
+    Clear();
+  }
 }
 
 void Strand::Clear() {
   std::deque<absl::AnyInvocable<void()>> dropped;  // outside the lock
   absl::MutexLock lock(&mu_);
   dropped.swap(queue_);
+  scheduled_ = false;  // so that what comes later is dropped, too
 }
 
 void Strand::Schedule() {
@@ -66,8 +93,7 @@ void Strand::RunOne() {
   absl::AnyInvocable<void()> work;
   {
     absl::MutexLock lock(&mu_);
-    if (queue_.empty()) {
-      scheduled_ = false;
+    if (queue_.empty()) {  // cleared meanwhile
       gate_->Leave();
       return;
     }
@@ -81,6 +107,7 @@ void Strand::RunOne() {
     absl::MutexLock lock(&mu_);
     more = !queue_.empty();
     scheduled_ = more;
+    if (!more) gate_->Remove(this);
   }
   gate_->Leave();
   // One piece at a time, so that strands take turns on the executor.

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/synchronization/mutex.h"
 #include "registry/base/executor.h"
@@ -14,20 +15,27 @@
 
 namespace toolrack {
 
+class Strand;
+
 // Ends the work of several strands at once. Thread-safe.
 class StrandGate {
  public:
-  // From now on no work begins; returns when none is running. Not from a strand.
+  // From now on no work begins; returns when none is running and what waited is dropped. Not from a
+  // strand.
   void Close();
 
  private:
   friend class Strand;
   bool Enter();
   void Leave();
+  // Strands with work: nobody else would drop it at the end. False when closed.
+  bool Add(std::shared_ptr<Strand> strand);
+  void Remove(Strand* strand);
 
   absl::Mutex mu_;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
   int running_ ABSL_GUARDED_BY(mu_) = 0;
+  absl::flat_hash_map<Strand*, std::shared_ptr<Strand>> busy_ ABSL_GUARDED_BY(mu_);
 };
 
 // Thread-safe. Work may hold a reference to the strand. When the executor is full, the work waits
@@ -39,10 +47,11 @@ class Strand : public std::enable_shared_from_this<Strand> {
       : executor_(executor), timers_(timers), gate_(std::move(gate)) {}
 
   void Post(absl::AnyInvocable<void()> work);
-  // Drops what waits: for the end, as work may hold what holds the strand.
-  void Clear();
 
  private:
+  friend class StrandGate;
+  // Drops what waits: work may hold what holds the strand.
+  void Clear();
   void Schedule();
   void RunOne();
 

@@ -338,7 +338,6 @@ void WorkerHub::State::Close() {
   std::vector<Attachment> dropped;
   absl::MutexLock lock(&mu_);
   dropped.swap(attachments_);
-  for (const Attachment& attachment : dropped) attachment.session->strand().Clear();
 }
 
 WorkerHub::WorkerHub(Parts parts, WorkerHubOptions options)

@@ -22,7 +22,7 @@ TEST(ClientStatus, RubbishInTheDetailsLosesNothingElse) {
   EXPECT_TRUE(absl::IsNotFound(received));
   EXPECT_EQ(received.message(), "gone");
   EXPECT_TRUE(
-      absl::IsUnknown(FromGrpcStatus(grpc::Status(static_cast<grpc::StatusCode>(99), "odd"))));
+      absl::IsUnknown(FromGrpcStatus(grpc::Status(static_cast<grpc::StatusCode>(31), "odd"))));
 }
 
 TEST(ErrorReport, ATextFromAStrangerCannotDriveTheTerminal) {

@@ -11,6 +11,7 @@
 #include "registry/base/errors.h"
 #include "server/backends/worker_backend.h"
 #include "tests/server/worker_rig.h"
+#include "tests/testing/server_fixture.h"
 
 namespace toolrack {
 namespace {
@@ -140,10 +141,19 @@ TEST(WorkerRace, TakeOversOnAPoolLeaveOneWorkerWithTheTools) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+  // The pool takes nothing more once it is shut down: not before both sets of some worker are
+  // there.
+  const absl::Time end = absl::Now() + kHung;
+  while (absl::Now() < end && (registry.snapshot()->Get("a__t") == nullptr ||
+                               registry.snapshot()->Get("b__t") == nullptr)) {
+    std::this_thread::yield();
+  }
   pool.Shutdown();
-  ASSERT_NE(registry.snapshot()->Get("a__t"), nullptr);
-  EXPECT_EQ(registry.snapshot()->Get("a__t")->backends.size(), 1u);
-  EXPECT_EQ(registry.snapshot()->Get("b__t")->backends.size(), 1u);
+  for (const char* name : {"a__t", "b__t"}) {
+    const ToolEntryPtr entry = registry.snapshot()->Get(name);
+    ASSERT_NE(entry, nullptr) << name;
+    EXPECT_EQ(entry->backends.size(), 1u) << name;
+  }
 }
 
 }  // namespace

@@ -81,7 +81,12 @@ TestTools::TestTools(Registry& registry, std::string ns)
       server_(&registry, "test-" + ns, ns),
       registrar_(std::move(*server_.TakeRegistrar())) {}
 
+TestTools::~TestTools() {
+  for (const std::shared_ptr<HeldTool>& held : held_) held->AnswerAll("left");
+}
+
 void TestTools::Add(v1::Tool definition, std::shared_ptr<Tool> tool) {
+  if (auto held = std::dynamic_pointer_cast<HeldTool>(tool)) held_.push_back(std::move(held));
   const absl::Status status =
       registrar_.Register([&definition, &tool] { return std::make_pair(definition, tool); });
   if (!status.ok()) {

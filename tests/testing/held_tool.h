@@ -51,6 +51,8 @@ v1::Tool BareTool(const std::string& name);
 class TestTools {
  public:
   TestTools(Registry& registry, std::string ns);
+  // A held call holds its tool, directly and by its registry entry: what is left is answered here.
+  ~TestTools();
   // Aborts the test binary when it is refused.
   void Add(v1::Tool definition, std::shared_ptr<Tool> tool);
   std::shared_ptr<HeldTool> AddHeld(const std::string& name);
@@ -61,6 +63,7 @@ class TestTools {
   const std::string ns_;
   ToolServer server_;
   ToolRegistrar registrar_;
+  std::vector<std::shared_ptr<HeldTool>> held_;
 };
 
 }  // namespace toolrack
