@@ -12,6 +12,7 @@ import unittest
 
 import harness
 import jsonschema
+import referencing.exceptions
 from mutants import instances
 
 EVERY = 1 if os.environ.get("TOOLRACK_DIFFERENTIAL") == "all" else 4
@@ -26,7 +27,7 @@ def verdicts_of_jsonschema(schema, values):
         kind.check_schema(schema)
         validator = kind(schema)
         return "".join("1" if validator.is_valid(value) else "0" for value in values)
-    except (jsonschema.SchemaError, jsonschema.exceptions.RefResolutionError, RecursionError):
+    except (jsonschema.SchemaError, referencing.exceptions.Unresolvable, RecursionError):
         return "refused"
 
 
