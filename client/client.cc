@@ -9,6 +9,7 @@
 #include "internal/health.grpc.pb.h"
 #include "registry/base/errors.h"
 #include "toolrack/v1/admin_service.grpc.pb.h"
+#include "toolrack/v1/renderer_service.grpc.pb.h"
 #include "toolrack/v1/tool_service.grpc.pb.h"
 
 namespace toolrack {
@@ -71,6 +72,7 @@ To Recast(const v1::CallToolRequest& request) {
 struct Client::Stubs {
   std::shared_ptr<grpc::Channel> channel;
   v1::ToolService::Stub tools;
+  v1::RendererService::Stub renderers;
   v1::AdminService::Stub admin;
   health::Health::Stub health;
 };
@@ -78,9 +80,9 @@ struct Client::Stubs {
 Client::Client(const std::string& address)
     : address_(address), stubs_([&address] {
         std::shared_ptr<grpc::Channel> channel = MakeChannel(address);
-        return std::unique_ptr<Stubs>(new Stubs{channel, v1::ToolService::Stub(channel),
-                                                v1::AdminService::Stub(channel),
-                                                health::Health::Stub(channel)});
+        return std::unique_ptr<Stubs>(
+            new Stubs{channel, v1::ToolService::Stub(channel), v1::RendererService::Stub(channel),
+                      v1::AdminService::Stub(channel), health::Health::Stub(channel)});
       }()) {}
 
 Client::~Client() = default;
@@ -196,6 +198,26 @@ absl::Status Client::WatchTools(const v1::WatchToolsRequest& request,
 absl::StatusOr<v1::ReadResultResponse> Client::ReadResult(const v1::ReadResultRequest& request,
                                                           const RequestOptions& options) {
   return Unary(stubs_->tools, &v1::ToolService::Stub::ReadResult, request, options);
+}
+
+absl::StatusOr<v1::ListRenderersResponse> Client::ListRenderers(
+    const v1::ListRenderersRequest& request, const RequestOptions& options) {
+  return Unary(stubs_->renderers, &v1::RendererService::Stub::ListRenderers, request, options);
+}
+
+absl::StatusOr<v1::ResolveRendererResponse> Client::ResolveRenderer(
+    const v1::ResolveRendererRequest& request, const RequestOptions& options) {
+  return Unary(stubs_->renderers, &v1::RendererService::Stub::ResolveRenderer, request, options);
+}
+
+absl::StatusOr<v1::RenderInitialResponse> Client::RenderInitial(
+    const v1::RenderInitialRequest& request, const RequestOptions& options) {
+  return Unary(stubs_->renderers, &v1::RendererService::Stub::RenderInitial, request, options);
+}
+
+absl::StatusOr<v1::ParseOutputResponse> Client::ParseOutput(const v1::ParseOutputRequest& request,
+                                                            const RequestOptions& options) {
+  return Unary(stubs_->renderers, &v1::RendererService::Stub::ParseOutput, request, options);
 }
 
 absl::StatusOr<v1::GetStatusResponse> Client::GetStatus(const RequestOptions& options) {

@@ -17,6 +17,7 @@
 #include "absl/time/time.h"
 #include "registry/base/stop.h"
 #include "toolrack/v1/admin_service.pb.h"
+#include "toolrack/v1/renderer_service.pb.h"
 #include "toolrack/v1/tool_service.pb.h"
 
 namespace toolrack {
@@ -65,6 +66,16 @@ class Client {
                           const RequestOptions& options = {});
   absl::StatusOr<v1::ReadResultResponse> ReadResult(const v1::ReadResultRequest& request,
                                                     const RequestOptions& options = {});
+
+  // Renderers.
+  absl::StatusOr<v1::ListRenderersResponse> ListRenderers(const v1::ListRenderersRequest& request,
+                                                          const RequestOptions& options = {});
+  absl::StatusOr<v1::ResolveRendererResponse> ResolveRenderer(
+      const v1::ResolveRendererRequest& request, const RequestOptions& options = {});
+  absl::StatusOr<v1::RenderInitialResponse> RenderInitial(const v1::RenderInitialRequest& request,
+                                                          const RequestOptions& options = {});
+  absl::StatusOr<v1::ParseOutputResponse> ParseOutput(const v1::ParseOutputRequest& request,
+                                                      const RequestOptions& options = {});
 
   // Administration: on control.sock only.
   absl::StatusOr<v1::GetStatusResponse> GetStatus(const RequestOptions& options = {});

@@ -26,6 +26,7 @@ namespace toolrack {
 namespace {
 
 constexpr char kToolService[] = "toolrack.v1.ToolService";
+constexpr char kRendererService[] = "toolrack.v1.RendererService";
 constexpr char kWorkerService[] = "toolrack.v1.WorkerService";
 constexpr char kAdminService[] = "toolrack.v1.AdminService";
 // Served by gRPC's own library on every server.
@@ -154,6 +155,7 @@ struct Server::Parts {
 std::map<std::string, std::unique_ptr<grpc::Service>> Server::Parts::ServicesOf(size_t scope) {
   std::map<std::string, std::unique_ptr<grpc::Service>> out;
   out[kToolService] = MakeToolService(&core);
+  out[kRendererService] = MakeRendererService(&core);
   if (scope >= 1) out[kWorkerService] = MakeWorkerService(&workers);
   if (scope >= 2) out[kAdminService] = MakeAdminService(&core);
   std::vector<std::string> names(std::begin(kGrpcServices), std::end(kGrpcServices));

@@ -120,6 +120,7 @@ int RunToolrack(std::vector<std::string> arguments, Terminal& terminal) {
   AddCallCommands(app, line);
   AddWatchCommand(app, line);
   AddAdminCommands(app, line);
+  AddPromptCommands(app, line);
   AddProbeCommands(app, line);
   GuardBrackets(arguments);
   TakeGuardsOff(app);

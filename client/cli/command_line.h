@@ -79,6 +79,7 @@ void AddCatalogueCommands(CLI::App& app, CommandLine& line);  // list, describe,
 void AddCallCommands(CLI::App& app, CommandLine& line);       // call, explain, read-result
 void AddWatchCommand(CLI::App& app, CommandLine& line);       // watch
 void AddAdminCommands(CLI::App& app, CommandLine& line);      // status, workers, calls, cancel …
+void AddPromptCommands(CLI::App& app, CommandLine& line);     // render, parse, renderers, resolve
 void AddProbeCommands(CLI::App& app, CommandLine& line);      // health, version
 
 // The whole command; `arguments` without the program's name. Gives the exit code.

@@ -17,6 +17,9 @@ namespace toolrack {
 // toolrack.v1.ToolService. The core outlives the service, here and below.
 std::unique_ptr<grpc::Service> MakeToolService(const Core* core);
 
+// toolrack.v1.RendererService.
+std::unique_ptr<grpc::Service> MakeRendererService(const Core* core);
+
 // toolrack.v1.AdminService.
 std::unique_ptr<grpc::Service> MakeAdminService(const Core* core);
 

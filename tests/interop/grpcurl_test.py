@@ -4,9 +4,9 @@ import unittest
 
 import grpc
 import harness
-from toolrack.v1 import admin_service_pb2, tool_service_pb2, worker_service_pb2
+from toolrack.v1 import admin_service_pb2, renderer_service_pb2, tool_service_pb2, worker_service_pb2
 
-SERVICES = [service for module in (tool_service_pb2, worker_service_pb2, admin_service_pb2)
+SERVICES = [service for module in (tool_service_pb2, renderer_service_pb2, worker_service_pb2, admin_service_pb2)
             for service in module.DESCRIPTOR.services_by_name.values()]
 HELLO = {"hello": {"workerName": "grpcurl", "protocolVersion": 1}}
 PUBLISH = {"publish": {"namespace": "by-hand", "generation": 1, "commit": True,
@@ -30,6 +30,27 @@ CASES = {
                                 field("verdict", lambda verdict: verdict["reason"] == "ARGUMENTS_INVALID")),
     "ToolService/WatchTools": ("agent", [{}], lambda answers: "reset" in answers[0] and "synced" in answers[-1]),
     "ToolService/ReadResult": ("agent", [{"handle": "none"}], "NotFound"),
+    "RendererService/ListRenderers": ("agent", [{}], field("renderers", lambda found: len(found) > 20)),
+    "RendererService/ResolveRenderer": ("agent", [{"model": "gpt-oss-20b"}],
+                                        field("renderers", lambda r: r[0]["name"] == "harmony_upfront")),
+    "RendererService/RenderInitial": ("agent", [{"renderer": "claude_deferred"}],
+                                      field("fragments", lambda f: "<functions>" in f[0]["text"])),
+    "RendererService/RenderToolLoad": ("agent", [{"renderer": "claude_deferred", "names": ["echo"]}],
+                                       field("fragments", lambda f: "echo" in f[0]["text"])),
+    "RendererService/RenderChanges": ("agent", [{"renderer": "anthropic", "known": ["gone"]}],
+                                      field("removed", lambda removed: removed == ["gone"])),
+    "RendererService/RenderBoundary": ("agent", [{"renderer": "rolling_developer"}],
+                                       field("prompt", lambda prompt: len(prompt["fragments"]) == 2)),
+    "RendererService/RenderHistory": ("agent", [{"renderer": "openai_chat", "turns": [{"role": "user", "text": "Hi"}]}],
+                                      field("messages", lambda messages: "Hi" in messages[0]["json"])),
+    "RendererService/ParseOutput": ("agent", [{"renderer": "anthropic", "providerJson": json.dumps(
+        [{"type": "tool_use", "id": "t1", "name": "echo", "input": {"text": "hi"}}])}],
+                                    field("events", lambda events: events[0]["call"]["name"] == "echo")),
+    "RendererService/ParseOutputStream": ("agent", [{"renderer": "harmony", "text": "SGk="}],
+                                          field("text", lambda text: text == "SGk=")),
+    "RendererService/FormatResult": ("agent", [{"renderer": "openai_chat", "call": {"callId": "c"},
+                                                "status": {"message": "No."}}],
+                                     field("message", lambda message: "No." in message["json"])),
     "WorkerService/Attach": ("worker", [HELLO, PUBLISH], lambda answers: "welcome" in answers[0]),
     "AdminService/GetStatus": ("control", [{}], field("state", lambda state: state == "serving")),
     "AdminService/ListWorkers": ("control", [{}], lambda answers: len(answers) == 1),
@@ -75,7 +96,7 @@ class Grpcurl(unittest.TestCase):
                 self.assertTrue(expected(documents(ran.stdout)), ran.stdout)
 
     def test_every_socket_lists_its_services(self):
-        own = {"agent": {"ToolService"}, "tcp": {"ToolService"}, "worker": {"ToolService", "WorkerService"},
+        own = {"agent": {"ToolService", "RendererService"}, "tcp": {"ToolService", "RendererService"}, "worker": {"ToolService", "WorkerService"},
                "control": {"ToolService", "WorkerService", "AdminService"}}
         for socket, services in own.items():
             ran = self.daemon.grpcurl(socket, "list")
