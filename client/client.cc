@@ -10,6 +10,7 @@
 #include "registry/base/errors.h"
 #include "toolrack/v1/admin_service.grpc.pb.h"
 #include "toolrack/v1/renderer_service.grpc.pb.h"
+#include "toolrack/v1/session_service.grpc.pb.h"
 #include "toolrack/v1/tool_service.grpc.pb.h"
 
 namespace toolrack {
@@ -73,6 +74,7 @@ struct Client::Stubs {
   std::shared_ptr<grpc::Channel> channel;
   v1::ToolService::Stub tools;
   v1::RendererService::Stub renderers;
+  v1::SessionService::Stub sessions;
   v1::AdminService::Stub admin;
   health::Health::Stub health;
 };
@@ -82,7 +84,8 @@ Client::Client(const std::string& address)
         std::shared_ptr<grpc::Channel> channel = MakeChannel(address);
         return std::unique_ptr<Stubs>(
             new Stubs{channel, v1::ToolService::Stub(channel), v1::RendererService::Stub(channel),
-                      v1::AdminService::Stub(channel), health::Health::Stub(channel)});
+                      v1::SessionService::Stub(channel), v1::AdminService::Stub(channel),
+                      health::Health::Stub(channel)});
       }()) {}
 
 Client::~Client() = default;
@@ -227,6 +230,41 @@ absl::StatusOr<v1::GetStatusResponse> Client::GetStatus(const RequestOptions& op
 absl::StatusOr<v1::ListWorkersResponse> Client::ListWorkers(const v1::ListWorkersRequest& request,
                                                             const RequestOptions& options) {
   return Unary(stubs_->admin, &v1::AdminService::Stub::ListWorkers, request, options);
+}
+
+absl::StatusOr<v1::Session> Client::OpenSession(const v1::OpenSessionRequest& request,
+                                                const RequestOptions& options) {
+  return Unary(stubs_->sessions, &v1::SessionService::Stub::OpenSession, request, options);
+}
+
+absl::StatusOr<v1::Session> Client::GetSession(const v1::GetSessionRequest& request,
+                                               const RequestOptions& options) {
+  return Unary(stubs_->sessions, &v1::SessionService::Stub::GetSession, request, options);
+}
+
+absl::StatusOr<v1::ListSessionsResponse> Client::ListSessions(
+    const v1::ListSessionsRequest& request, const RequestOptions& options) {
+  return Unary(stubs_->sessions, &v1::SessionService::Stub::ListSessions, request, options);
+}
+
+absl::StatusOr<v1::CloseSessionResponse> Client::CloseSession(
+    const v1::CloseSessionRequest& request, const RequestOptions& options) {
+  return Unary(stubs_->sessions, &v1::SessionService::Stub::CloseSession, request, options);
+}
+
+absl::StatusOr<v1::LoadToolsResponse> Client::LoadTools(const v1::LoadToolsRequest& request,
+                                                        const RequestOptions& options) {
+  return Unary(stubs_->sessions, &v1::SessionService::Stub::LoadTools, request, options);
+}
+
+absl::StatusOr<v1::UnloadToolsResponse> Client::UnloadTools(const v1::UnloadToolsRequest& request,
+                                                            const RequestOptions& options) {
+  return Unary(stubs_->sessions, &v1::SessionService::Stub::UnloadTools, request, options);
+}
+
+absl::StatusOr<v1::ListHooksResponse> Client::ListHooks(const v1::ListHooksRequest& request,
+                                                        const RequestOptions& options) {
+  return Unary(stubs_->admin, &v1::AdminService::Stub::ListHooks, request, options);
 }
 
 absl::StatusOr<v1::ListCallsResponse> Client::ListCalls(const v1::ListCallsRequest& request,

@@ -1,4 +1,4 @@
-// A client of toolrackd for C++ programs: tools, administration, health.
+// A client of toolrackd for C++ programs: tools, sessions, administration, health.
 //
 // Every method blocks its thread until the answer is there, `options.timeout` is over or
 // `options.stop` is requested, and gives the daemon's own error (client/status.h): read it with
@@ -18,6 +18,7 @@
 #include "registry/base/stop.h"
 #include "toolrack/v1/admin_service.pb.h"
 #include "toolrack/v1/renderer_service.pb.h"
+#include "toolrack/v1/session_service.pb.h"
 #include "toolrack/v1/tool_service.pb.h"
 
 namespace toolrack {
@@ -77,10 +78,26 @@ class Client {
   absl::StatusOr<v1::ParseOutputResponse> ParseOutput(const v1::ParseOutputRequest& request,
                                                       const RequestOptions& options = {});
 
+  // Sessions: the caller's own, on control.sock everybody's.
+  absl::StatusOr<v1::Session> OpenSession(const v1::OpenSessionRequest& request,
+                                          const RequestOptions& options = {});
+  absl::StatusOr<v1::Session> GetSession(const v1::GetSessionRequest& request,
+                                         const RequestOptions& options = {});
+  absl::StatusOr<v1::ListSessionsResponse> ListSessions(const v1::ListSessionsRequest& request,
+                                                        const RequestOptions& options = {});
+  absl::StatusOr<v1::CloseSessionResponse> CloseSession(const v1::CloseSessionRequest& request,
+                                                        const RequestOptions& options = {});
+  absl::StatusOr<v1::LoadToolsResponse> LoadTools(const v1::LoadToolsRequest& request,
+                                                  const RequestOptions& options = {});
+  absl::StatusOr<v1::UnloadToolsResponse> UnloadTools(const v1::UnloadToolsRequest& request,
+                                                      const RequestOptions& options = {});
+
   // Administration: on control.sock only.
   absl::StatusOr<v1::GetStatusResponse> GetStatus(const RequestOptions& options = {});
   absl::StatusOr<v1::ListWorkersResponse> ListWorkers(const v1::ListWorkersRequest& request,
                                                       const RequestOptions& options = {});
+  absl::StatusOr<v1::ListHooksResponse> ListHooks(const v1::ListHooksRequest& request,
+                                                  const RequestOptions& options = {});
   absl::StatusOr<v1::ListCallsResponse> ListCalls(const v1::ListCallsRequest& request,
                                                   const RequestOptions& options = {});
   absl::StatusOr<v1::CancelCallResponse> CancelCall(const v1::CancelCallRequest& request,

@@ -1,9 +1,14 @@
 #include "client/typed_worker.h"
 
+#include <exception>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
 #include "registry/base/json.h"
 
 namespace toolrack {
@@ -29,13 +34,65 @@ absl::Duration RemainingOf(const v1::Invocation& invocation) {
          absl::Nanoseconds(invocation.remaining().nanos());
 }
 
+// The instances of one tool. Thread-safe.
+class Instances {
+ public:
+  Instances(ToolFactory factory, std::shared_ptr<Tool> shared)
+      : factory_(std::move(factory)), shared_(std::move(shared)) {}
+
+  void Open(const std::string& session_id) {
+    std::shared_ptr<Tool> made;
+    try {
+      made = factory_().second;
+    } catch (const std::exception&) {
+      made = nullptr;  // calls of this session say so
+    }
+    absl::MutexLock lock(&mu_);
+    of_session_[session_id] = std::move(made);
+  }
+  void Close(const std::string& session_id) {
+    std::shared_ptr<Tool> dropped;  // destroyed without the lock
+    absl::MutexLock lock(&mu_);
+    const auto at = of_session_.find(session_id);
+    if (at == of_session_.end()) return;
+    dropped = std::move(at->second);
+    of_session_.erase(at);
+  }
+  // Null: there is none for this session.
+  std::shared_ptr<Tool> Find(const std::string& session_id) const {
+    absl::MutexLock lock(&mu_);
+    if (session_id.empty()) return shared_;
+    const auto at = of_session_.find(session_id);
+    return at == of_session_.end() ? nullptr : at->second;
+  }
+  const std::shared_ptr<Tool>& shared() const { return shared_; }
+
+ private:
+  const ToolFactory factory_;
+  const std::shared_ptr<Tool> shared_;
+  mutable absl::Mutex mu_;
+  absl::flat_hash_map<std::string, std::shared_ptr<Tool>> of_session_ ABSL_GUARDED_BY(mu_);
+};
+
 }  // namespace
 
 void AddTypedTool(Worker& worker, absl::string_view ns, const ToolFactory& factory) {
-  auto [meta, tool] = factory();
-  const auto handler = [tool = std::move(tool)](std::shared_ptr<const WorkerCall> call,
+  auto [meta, shared] = factory();
+  const auto instances = std::make_shared<Instances>(factory, std::move(shared));
+  const bool per_session = meta.scope() == v1::TOOL_SCOPE_SESSION;
+  if (per_session) {
+    worker.WatchSessions({[instances](const std::string& id) { instances->Open(id); },
+                          [instances](const std::string& id) { instances->Close(id); }});
+  }
+  const auto handler = [instances, per_session](std::shared_ptr<const WorkerCall> call,
                                                 WorkerDone done) {
     const v1::Invocation& invocation = call->invocation();
+    const std::shared_ptr<Tool> tool =
+        per_session ? instances->Find(invocation.session_id()) : instances->shared();
+    if (tool == nullptr) {
+      done(absl::InternalError("The tool has no instance in this session."));
+      return;
+    }
     // The daemon has held the text to its limits.
     JsonLimits limits;
     limits.max_bytes = SIZE_MAX;
@@ -57,7 +114,11 @@ void AddTypedTool(Worker& worker, absl::string_view ns, const ToolFactory& facto
     typed.context.remaining = RemainingOf(invocation);
     typed.stop = call->stop();
     typed.reporter = std::make_shared<CallTeller>(call);
-    tool->Execute(std::move(typed), std::move(done));
+    auto answer = [tool, call, done = std::move(done)](WorkerOutcome outcome) mutable {
+      call->SetState(tool->StateJson());
+      done(std::move(outcome));
+    };
+    tool->Execute(std::move(typed), std::move(answer));
   };
   worker.AddAsyncTool(ns, std::move(meta), handler);
 }

@@ -14,8 +14,10 @@
 
 namespace toolrack {
 
-// Calls the factory once, now. The tool runs on a gRPC thread: one that blocks is made with
-// MakeBlockingTool. `ToolCall::tool` is null here: a worker has no registry.
+// Calls the factory once, now, and for a session-scoped tool once more for each session, when it is
+// opened (before Worker::Start, then). The state that the tool offers goes to hooks. The tool runs
+// on a gRPC thread: one that blocks is made with MakeBlockingTool. `ToolCall::tool` is null here: a
+// worker has no registry.
 void AddTypedTool(Worker& worker, absl::string_view ns, const ToolFactory& factory);
 
 }  // namespace toolrack

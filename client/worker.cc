@@ -63,6 +63,15 @@ class RunningWorkerCall : public WorkerCall {
     if (const auto link = link_.lock(); link && !answered_) link->SendIfRoom(std::move(request));
   }
 
+  void SetState(std::string state_json) const override {
+    absl::MutexLock lock(&state_mu_);
+    state_json_ = std::move(state_json);
+  }
+  std::string TakeState() const {
+    absl::MutexLock lock(&state_mu_);
+    return std::move(state_json_);
+  }
+
   void RequestStop(StopReason reason) { stop_.RequestStop(reason); }
   // True for the first answer.
   bool Claim() const { return !answered_.exchange(true); }
@@ -73,6 +82,8 @@ class RunningWorkerCall : public WorkerCall {
   const std::weak_ptr<WorkerLink> link_;
   StopSource stop_;
   mutable std::atomic<bool> answered_{false};
+  mutable absl::Mutex state_mu_;
+  mutable std::string state_json_ ABSL_GUARDED_BY(state_mu_);
 };
 
 namespace {
@@ -176,8 +187,7 @@ void Worker::State::OnMessage(const std::shared_ptr<WorkerLink>& link,
       OnWelcome(link, message.welcome());
       return;
     case v1::WorkerServiceAttachResponse::kPublished:
-      OnPublished(message.published());
-      return;
+      return OnPublished(message.published());
     case v1::WorkerServiceAttachResponse::kInvocations:
       OnInvocations(link, *message.mutable_invocations());
       return;
@@ -194,7 +204,9 @@ void Worker::State::OnMessage(const std::shared_ptr<WorkerLink>& link,
       if (options_.on_drain) options_.on_drain();
       return;
     case v1::WorkerServiceAttachResponse::kSessionOpened:
+      return OnSessionOpened(message.session_opened().session_id());
     case v1::WorkerServiceAttachResponse::kSessionClosed:
+      return OnSessionsClosed({message.session_closed().session_id()});
     case v1::WorkerServiceAttachResponse::MESSAGE_NOT_SET:
       return;
   }
@@ -206,6 +218,7 @@ void Worker::State::OnWelcome(const std::shared_ptr<WorkerLink>& link,
   {
     absl::MutexLock lock(&mu_);
     attached_ = true;
+    unconfirmed_ = sessions_;
     backoff_ = absl::ZeroDuration();
     if (welcome.limits().max_message_bytes() > 0)
       max_message_bytes_ = welcome.limits().max_message_bytes();
@@ -257,10 +270,16 @@ void Worker::State::Publish(absl::string_view ns) {
 void Worker::State::OnPublished(const v1::WorkerPublished& published) {
   if (options_.on_published) options_.on_published(published);
   if (published.more()) return;
-  absl::MutexLock lock(&mu_);
-  const auto at = publications_.find(published.namespace_());
-  if (at != publications_.end() && at->second.generation == published.generation())
-    at->second.answered = true;
+  std::vector<std::string> over;
+  {
+    absl::MutexLock lock(&mu_);
+    const auto at = publications_.find(published.namespace_());
+    if (at != publications_.end() && at->second.generation == published.generation())
+      at->second.answered = true;
+    // The daemon has named the open ones before it answered.
+    if (Published()) over.assign(unconfirmed_.begin(), unconfirmed_.end());
+  }
+  OnSessionsClosed(over);
 }
 
 void Worker::State::OnInvocations(const std::shared_ptr<WorkerLink>& link,
@@ -323,8 +342,10 @@ void Worker::State::Answer(const RunningWorkerCall& call, WorkerOutcome outcome)
   }
   const auto link = call.link();
   if (link == nullptr) return;
-  link->SendResult(
-      MakeWorkerResult(call.invocation().invocation_id(), std::move(outcome), max_bytes));
+  v1::WorkerResult result =
+      MakeWorkerResult(call.invocation().invocation_id(), std::move(outcome), max_bytes);
+  result.set_state_json(call.TakeState());
+  link->SendResult(std::move(result));
 }
 
 void Worker::State::OnCancel(const v1::WorkerCancel& cancel) {

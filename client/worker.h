@@ -48,6 +48,8 @@ class WorkerCall {
   virtual void Progress(double progress, double total, absl::string_view message) const = 0;
   // `level`: debug, info, warning or error.
   virtual void Log(absl::string_view level, absl::string_view message) const = 0;
+  // The tool's inner state after the call, as JSON text, for hooks. Before the answer.
+  virtual void SetState(std::string state_json) const = 0;
 };
 
 // The outcome of a call. A result may have is_error set. A status: UNAVAILABLE says that the tool
@@ -104,6 +106,15 @@ class Worker {
   void AddAsyncTool(absl::string_view ns, v1::Tool meta, AsyncWorkerHandler handler);
   // Forgets the tools of a namespace, and takes them back from the daemon.
   void RemoveNamespace(absl::string_view ns);
+
+  // Before Start: who wants to know of the sessions, of which a worker with session-scoped tools is
+  // told. Each is opened once, before any call of it, and closed once, perhaps only when the worker
+  // has attached again. Called on gRPC threads, one at a time; must not block.
+  struct SessionListener {
+    std::function<void(const std::string& session_id)> opened;
+    std::function<void(const std::string& session_id)> closed;
+  };
+  void WatchSessions(SessionListener listener);
 
   // Begins to attach, and returns. INVALID_ARGUMENT for an empty name or address; once.
   absl::Status Start();

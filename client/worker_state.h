@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
@@ -31,6 +32,7 @@ struct Worker::State : public WorkerLink::Listener,
 
   void AddTool(absl::string_view ns, v1::Tool meta, WorkerHandler sync, AsyncWorkerHandler async);
   void RemoveNamespace(absl::string_view ns);
+  void WatchSessions(SessionListener listener);
   absl::Status Start();
   void Publish(absl::string_view ns);
   bool WaitUntilPublished(absl::Duration timeout);
@@ -69,6 +71,8 @@ struct Worker::State : public WorkerLink::Listener,
   void RunCall(std::shared_ptr<RunningWorkerCall> call, std::shared_ptr<const Tool> tool);
   void OnCancel(const v1::WorkerCancel& cancel);
   void OnPublished(const v1::WorkerPublished& published);
+  void OnSessionOpened(const std::string& session_id);
+  void OnSessionsClosed(const std::vector<std::string>& session_ids);
   void SendSet(const std::shared_ptr<WorkerLink>& link, const std::string& ns);
   bool Published() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool Ended() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return ended_; }
@@ -87,6 +91,10 @@ struct Worker::State : public WorkerLink::Listener,
   std::map<std::string, Namespace> tools_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, Publication> publications_ ABSL_GUARDED_BY(mu_);
   uint64_t generation_ ABSL_GUARDED_BY(mu_) = 0;
+  std::vector<SessionListener> session_listeners_ ABSL_GUARDED_BY(mu_);
+  std::set<std::string> sessions_ ABSL_GUARDED_BY(mu_);
+  // Known from before this attachment; those still here when all sets are in place are over.
+  std::set<std::string> unconfirmed_ ABSL_GUARDED_BY(mu_);
   std::shared_ptr<WorkerLink> link_ ABSL_GUARDED_BY(mu_);
   bool attached_ ABSL_GUARDED_BY(mu_) = false;
   uint64_t max_message_bytes_ ABSL_GUARDED_BY(mu_) = 4 << 20;

@@ -33,6 +33,7 @@ bool IsBackendFailure(const absl::Status& status) {
     case v1::ERROR_REASON_MESSAGE_TOO_LARGE:
     case v1::ERROR_REASON_TIMEOUT:
     case v1::ERROR_REASON_CANCELLED:
+    case v1::ERROR_REASON_SESSION_NOT_FOUND:
     case v1::ERROR_REASON_INTERNAL:
       return true;
     default:

@@ -3,6 +3,7 @@
 #define TOOLRACK_REGISTRY_SNAPSHOT_H_
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -30,6 +31,8 @@ struct ToolDefinition {
   // It has a finding of severity ERROR.
   bool quarantined = false;
   bool openapi = false;  // its schemas are read as OpenAPI 3.0
+  // A note of HookSet: the version of the set in which no hook concerns this tool.
+  mutable std::atomic<uint64_t> unhooked_at{0};
 };
 
 // One tool in one snapshot. Immutable, thread-safe. Always held by shared pointers.

@@ -114,6 +114,11 @@ class Backend {
   // False: it takes no new calls just now (lost, draining); a replica is preferred, else
   // BackendUnavailable.
   virtual bool available() const = 0;
+  // The inner state of the instance that a call of this tool in this session (empty: none) uses, as
+  // far as it is known here: a JSON text, or empty. For hooks.
+  virtual std::string StateJson(const ToolEntry&, const std::string& /*session_id*/) const {
+    return "";
+  }
 };
 
 }  // namespace toolrack

@@ -6,7 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "registry/snapshot.h"
+#include "toolrack/v1/tool_filter.pb.h"
 
 namespace toolrack {
 
@@ -38,6 +41,11 @@ class ToolFilter {
   std::vector<std::string> categories_;
   std::vector<std::string> namespaces_;
 };
+
+// v1::ToolFilter, as tool_filter.proto says. REQUEST_INVALID naming `field` when it is over a
+// bound.
+absl::Status CheckToolFilter(absl::string_view field, const v1::ToolFilter& filter);
+bool Matches(const v1::ToolFilter& filter, const ToolDefinition& definition);
 
 }  // namespace toolrack
 

@@ -62,6 +62,19 @@ absl::StatusOr<Made> Make(const ToolFactory& factory) {
   return made;
 }
 
+// One more instance, whose definition must be the one that is registered: other arguments would
+// reach a tool that was made for these.
+InstanceMaker MakerOf(ToolFactory factory, const ToolMeta& registered) {
+  return [factory = std::move(factory), name = registered.name(),
+          schema = registered.input_schema()]() -> absl::StatusOr<std::shared_ptr<Tool>> {
+    Made made = factory();
+    if (made.first.name() != name || made.first.input_schema() != schema) {
+      return absl::InternalError("it gave another definition than at registration");
+    }
+    return std::move(made.second);
+  };
+}
+
 void AddFault(const PublishReport::Fault& fault, std::vector<absl::Status>& out) {
   for (const v1::Finding& finding : fault.findings) {
     if (finding.rule() == "name_taken") {
@@ -170,9 +183,12 @@ absl::Status ToolRegistrar::RegisterAll(std::vector<ToolFactory> factories) {
   ToolServerHandle::Shared& shared = *shared_;
   std::vector<absl::Status> faults;
   std::vector<Made> made;
-  for (const ToolFactory& factory : factories) {
+  std::vector<InstanceMaker> makers;  // beside `made`; empty for shared tools
+  for (ToolFactory& factory : factories) {
     absl::StatusOr<Made> one = Make(factory);
     if (one.ok()) {
+      const bool per_session = one->first.scope() == v1::TOOL_SCOPE_SESSION;
+      makers.push_back(per_session ? MakerOf(std::move(factory), one->first) : nullptr);
       made.push_back(*std::move(one));
     } else {
       faults.push_back(one.status());
@@ -190,8 +206,9 @@ absl::Status ToolRegistrar::RegisterAll(std::vector<ToolFactory> factories) {
   }
   // The instances first: a tool can be called from the moment it is published.
   std::vector<std::string> added;
-  for (const Made& one : made) {
-    if (shared.backend->Add(one.first.name(), one.second)) added.push_back(one.first.name());
+  for (size_t i = 0; i < made.size(); ++i) {
+    const std::string& name = made[i].first.name();
+    if (shared.backend->Add(name, made[i].second, std::move(makers[i]))) added.push_back(name);
   }
   absl::StatusOr<PublishReport> report = shared.Publish(set);
   if (!report.ok()) {
@@ -240,7 +257,7 @@ ToolServer::ToolServer(Registry* registry, std::string id, std::string ns)
   }
   shared_->registry = registry;
   shared_->ns = std::move(ns);
-  shared_->backend = InProcessBackend::Make(std::move(id));
+  shared_->backend = InProcessBackend::Make(std::move(id), "toolrack", shared_->ns);
 }
 
 ToolServer::~ToolServer() {
@@ -261,5 +278,6 @@ absl::StatusOr<ToolRegistrar> ToolServer::TakeRegistrar() {
 }
 
 Registry& ToolServer::registry() { return *shared_->registry; }
+SessionHost* ToolServer::session_host() { return shared_->backend.get(); }
 
 }  // namespace toolrack

@@ -19,6 +19,7 @@
 namespace toolrack {
 
 class InProcessBackend;
+class SessionHost;
 
 // A cheap shared reference to the tools of one server. Thread-safe. May outlive the server, not the
 // registry it was given. Names are canonical.
@@ -76,6 +77,8 @@ class ToolServer {
   // Once; a second call gives FAILED_PRECONDITION.
   absl::StatusOr<ToolRegistrar> TakeRegistrar();
   Registry& registry();
+  // For SessionTable::AddHost: session-scoped tools get their instances by it. As long as this.
+  SessionHost* session_host();
 
  private:
   std::shared_ptr<ToolServerHandle::Shared> shared_;

@@ -15,6 +15,7 @@
 #include "registry/builtin/builtin.h"
 #include "registry/tool_server.h"
 #include "server/config.h"
+#include "server/hooks/hook_hub.h"
 #include "server/process_status.h"
 #include "server/rpc/acceptor.h"
 #include "server/rpc/grpc_server.h"
@@ -27,7 +28,9 @@ namespace {
 
 constexpr char kToolService[] = "toolrack.v1.ToolService";
 constexpr char kRendererService[] = "toolrack.v1.RendererService";
+constexpr char kSessionService[] = "toolrack.v1.SessionService";
 constexpr char kWorkerService[] = "toolrack.v1.WorkerService";
+constexpr char kHookService[] = "toolrack.v1.HookService";
 constexpr char kAdminService[] = "toolrack.v1.AdminService";
 // Served by gRPC's own library on every server.
 constexpr const char* kGrpcServices[] = {"grpc.health.v1.Health",
@@ -80,6 +83,18 @@ PipelineOptions ToPipelineOptions(const v1::Config& config) {
   return options;
 }
 
+HookSession::Options ToHookOptions(const v1::Config& config, const Registry& registry) {
+  HookSession::Options options;
+  options.epoch = registry.epoch();
+  // The control socket takes the largest result on top of what any message may have.
+  options.max_message_bytes =
+      config.results().max_result_bytes() + config.limits().max_message_bytes();
+  options.max_queue = config.hooks().max_queue();
+  options.results.max_bytes = config.results().max_result_bytes();
+  options.results.max_json_depth = config.limits().max_json_depth();
+  return options;
+}
+
 WorkerHubOptions ToHubOptions(const v1::Config& config) {
   WorkerHubOptions options;
   options.workers = config.workers();
@@ -103,9 +118,13 @@ struct Server::Parts {
         registry(ToRegistryOptions(config)),
         searcher(&registry),
         results(&Clock::Real(), config.results()),
-        pipeline({&registry, timers.get(), &Clock::Real(), &requests, &results},
+        sessions({&registry, timers.get(), &Clock::Real()}, config.limits()),
+        hooks(&Clock::Real(), config.hooks()),
+        pipeline({&registry, timers.get(), &Clock::Real(), &requests, &results, &sessions, &hooks},
                  ToPipelineOptions(config)),
-        workers({&registry, timers.get(), &Clock::Real(), &publishing}, ToHubOptions(config)),
+        hook_streams({&hooks, timers.get(), &requests}, ToHookOptions(config, registry)),
+        workers({&registry, timers.get(), &Clock::Real(), &publishing, &sessions},
+                ToHubOptions(config)),
         builtin(&registry, "toolrack", ""),
         watches(config.limits().max_watchers()),
         quota("toolrack"),
@@ -135,7 +154,10 @@ struct Server::Parts {
   Registry registry;
   Searcher searcher;
   ResultStore results;
+  SessionTable sessions;
+  HookSet hooks;
   CallPipeline pipeline;
+  HookHub hook_streams;
   WorkerHub workers;
   ToolServer builtin;
   MethodTable methods;
@@ -156,7 +178,9 @@ std::map<std::string, std::unique_ptr<grpc::Service>> Server::Parts::ServicesOf(
   std::map<std::string, std::unique_ptr<grpc::Service>> out;
   out[kToolService] = MakeToolService(&core);
   out[kRendererService] = MakeRendererService(&core);
+  out[kSessionService] = MakeSessionService(&core, /*everybodys=*/scope >= 2);
   if (scope >= 1) out[kWorkerService] = MakeWorkerService(&workers);
+  if (scope >= 2) out[kHookService] = MakeHookService(&hook_streams);
   if (scope >= 2) out[kAdminService] = MakeAdminService(&core);
   std::vector<std::string> names(std::begin(kGrpcServices), std::end(kGrpcServices));
   for (const auto& [name, service] : out) names.push_back(name);
@@ -179,7 +203,11 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> Server::Parts::MakeGrpcServer(size_t
     options.keepalive_time = absl::Seconds(10);
     options.keepalive_timeout = absl::Seconds(5);
   }
-  if (scope < 2) options.elsewhere[kAdminService] = absl::StrCat("unix:", SocketPath(2));
+  if (scope < 2) {
+    for (const char* service : {kHookService, kAdminService}) {
+      options.elsewhere[service] = absl::StrCat("unix:", SocketPath(2));
+    }
+  }
   return GrpcServer::Create(std::move(options), quota, ServicesOf(scope));
 }
 
@@ -208,11 +236,15 @@ absl::Status Server::Parts::Build(DaemonControl* control) {
   TR_ASSIGN_OR_RETURN(ToolRegistrar registrar, builtin.TakeRegistrar());
   TR_RETURN_IF_ERROR(registrar.RegisterAll(
       BuiltinTools({&Clock::Real(), timers.get(), &blocking}, config.builtin())));
+  sessions.AddHost(builtin.session_host());
+  sessions.AddHost(&results);
   core.config = config;
   core.registry = &registry;
   core.searcher = &searcher;
   core.pipeline = &pipeline;
   core.results = &results;
+  core.sessions = &sessions;
+  core.hooks = &hooks;
   core.workers = &workers;
   core.executor = &requests;
   core.clock = &Clock::Real();
@@ -237,8 +269,10 @@ void Server::Parts::Stop() {
   if (std::exchange(stopped, true)) return;
   acceptor.Stop();
   pipeline.Drain();
+  sessions.Shutdown();
   watches.EndAll(Draining("daemon"));
   pipeline.StopAll();
+  hook_streams.Shutdown();
   workers.Shutdown();
   // One deadline for all: streams that only their client ends (health, reflection) wait for it
   // once.
@@ -246,7 +280,7 @@ void Server::Parts::Stop() {
   for (const std::unique_ptr<GrpcServer>& server : servers) server->Shutdown(last_write);
   // Every caller has its answer by now; what is left is tools that have not noticed yet.
   absl::Duration warned = Clock::Real().SteadyNow();
-  while (pipeline.calls_in_flight() > 0) {
+  while (!pipeline.idle()) {
     if (Clock::Real().SteadyNow() - warned > absl::Seconds(5)) {
       warned = Clock::Real().SteadyNow();
       LogWarning(absl::StrCat("waiting for ", pipeline.calls_in_flight(), " calls to end"));
@@ -283,6 +317,7 @@ void Server::BeginDrain(absl::Duration grace) {
                        absl::FormatDuration(grace)));
   for (const std::unique_ptr<GrpcServer>& server : parts.servers) server->SetServing(false);
   parts.pipeline.Drain();
+  parts.sessions.Drain();
   parts.workers.Drain(grace);
   absl::MutexLock lock(&parts.mu);
   parts.told = true;
@@ -318,6 +353,8 @@ v1::GetStatusResponse Server::Status() const {
   }
   FillRegistryStatus(parts.registry, out);
   out.set_workers(static_cast<uint32_t>(parts.workers.attached()));
+  out.set_sessions(static_cast<uint32_t>(parts.sessions.size()));
+  out.set_hooks(static_cast<uint32_t>(parts.hooks.size()));
   out.set_calls_in_flight(parts.pipeline.calls_in_flight());
   for (const auto& [outcome, count] : parts.pipeline.Counters())
     (*out.mutable_calls())[outcome] = count;

@@ -1,4 +1,4 @@
-// status, workers, calls, cancel, enable, disable, drain: what the person on call does.
+// status, workers, hooks, calls, cancel, enable, disable, drain: what the person on call does.
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -8,6 +8,7 @@
 #include "client/cli/command_line.h"
 #include "client/cli/enum_text.h"
 #include "client/cli/exit_code.h"
+#include "client/cli/listing.h"
 #include "client/cli/table.h"
 #include "client/cli/text.h"
 
@@ -15,19 +16,6 @@ namespace toolrack {
 namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(30);
-
-// Asks, and shows the answer: as JSON, or by `show`.
-template <typename Response>
-int Show(CommandLine& line, const absl::StatusOr<Response>& response,
-         const std::function<void(const Response&)>& show) {
-  if (!response.ok()) return line.Fail(response.status());
-  if (line.json()) {
-    line.PrintJson(*response);
-  } else {
-    show(*response);
-  }
-  return kExitOk;
-}
 
 std::string Counts(const google::protobuf::Map<std::string, uint64_t>& counts) {
   std::vector<std::string> parts;
@@ -52,6 +40,8 @@ void PrintStatus(CommandLine& line, const v1::GetStatusResponse& status) {
         absl::StrCat(status.revision(), ", definitions ", status.definitions_revision()));
   field("tools", Counts(status.tools()));
   field("workers", absl::StrCat(status.workers()));
+  field("sessions", absl::StrCat(status.sessions()));
+  field("hooks", absl::StrCat(status.hooks()));
   field("calls",
         absl::StrCat(status.calls_in_flight(), " running; ended: ", Counts(status.calls())));
   field("watchers", absl::StrCat(status.watchers()));
@@ -75,6 +65,25 @@ void PrintWorkers(CommandLine& line, const v1::ListWorkersResponse& response) {
   table.Print(line.terminal().out, line.terminal().columns);
 }
 
+std::string PointsText(const v1::HookInfo& hook) {
+  std::vector<std::string> points;
+  for (const int point : hook.points()) points.push_back(HookPointText(point));
+  return absl::StrJoin(points, ",");
+}
+
+void PrintHooks(CommandLine& line, const v1::ListHooksResponse& response) {
+  Table table(
+      {"NAME", "POINTS", "PRIORITY", "MODE", "EVENTS", "WAITING", "FAILED", "DROPPED", "VERDICTS"});
+  for (const v1::HookInfo& hook : response.hooks()) {
+    const bool closed = hook.failure_mode() == v1::HOOK_FAILURE_MODE_FAIL_CLOSED;
+    table.Add({hook.hook_name(), PointsText(hook), absl::StrCat(hook.priority()),
+               hook.observe_only() ? "observes" : (closed ? "fail_closed" : "fail_open"),
+               absl::StrCat(hook.events()), absl::StrCat(hook.in_flight()),
+               absl::StrCat(hook.failed()), absl::StrCat(hook.dropped()), Counts(hook.verdicts())});
+  }
+  table.Print(line.terminal().out, line.terminal().columns);
+}
+
 void PrintCalls(CommandLine& line, const v1::ListCallsResponse& response, bool refused) {
   if (!refused) {
     Table table({"CALL", "TOOL", "STATE", "AGE", "BACKEND", "PRINCIPAL"});
@@ -91,27 +100,6 @@ void PrintCalls(CommandLine& line, const v1::ListCallsResponse& response, bool r
                refusal.message()});
   }
   table.Print(line.terminal().out, line.terminal().columns);
-}
-
-// All pages of workers or calls, put together.
-template <typename Request, typename Response, typename Field>
-absl::StatusOr<Response> AllPages(Client& client,
-                                  absl::StatusOr<Response> (Client::*method)(const Request&,
-                                                                             const RequestOptions&),
-                                  Field field, const RequestOptions& options) {
-  Request request;
-  request.set_page_size(1000);
-  Response all;
-  do {
-    absl::StatusOr<Response> page = (client.*method)(request, options);
-    if (!page.ok()) return page.status();
-    request.set_page_token(page->next_page_token());
-    auto gathered = std::move(*field(all));
-    gathered.MergeFrom(*field(*page));
-    all = *std::move(page);
-    *field(all) = std::move(gathered);
-  } while (!request.page_token().empty());
-  return all;
 }
 
 int Switch(CommandLine& line, const std::string& name, const std::string& category, bool enabled) {
@@ -172,6 +160,18 @@ void AddListings(CLI::App& app, CommandLine& line) {
               line.Options(kPatience));
           return Show<v1::ListWorkersResponse>(
               line, workers, [&line](const v1::ListWorkersResponse& r) { PrintWorkers(line, r); });
+        });
+      });
+  app.add_subcommand("hooks", "The hooks, in the order in which they are asked.")
+      ->callback([&line] {
+        line.Choose([&line]() -> int {
+          const auto client = line.Connect(Scope::kControl);
+          if (client == nullptr) return kExitUsage;
+          const auto hooks = AllPages(
+              *client, &Client::ListHooks,
+              [](v1::ListHooksResponse& r) { return r.mutable_hooks(); }, line.Options(kPatience));
+          return Show<v1::ListHooksResponse>(
+              line, hooks, [&line](const v1::ListHooksResponse& r) { PrintHooks(line, r); });
         });
       });
   auto refused = std::make_shared<bool>(false);

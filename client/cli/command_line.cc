@@ -119,6 +119,7 @@ int RunToolrack(std::vector<std::string> arguments, Terminal& terminal) {
   AddCatalogueCommands(app, line);
   AddCallCommands(app, line);
   AddWatchCommand(app, line);
+  AddSessionCommands(app, line);
   AddAdminCommands(app, line);
   AddPromptCommands(app, line);
   AddProbeCommands(app, line);

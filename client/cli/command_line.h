@@ -78,6 +78,7 @@ class CommandLine {
 void AddCatalogueCommands(CLI::App& app, CommandLine& line);  // list, describe, search
 void AddCallCommands(CLI::App& app, CommandLine& line);       // call, explain, read-result
 void AddWatchCommand(CLI::App& app, CommandLine& line);       // watch
+void AddSessionCommands(CLI::App& app, CommandLine& line);    // sessions, session …
 void AddAdminCommands(CLI::App& app, CommandLine& line);      // status, workers, calls, cancel …
 void AddPromptCommands(CLI::App& app, CommandLine& line);     // render, parse, renderers, resolve
 void AddProbeCommands(CLI::App& app, CommandLine& line);      // health, version

@@ -32,6 +32,10 @@ std::string ExplainText(v1::ExplainOutcome outcome) {
   return Plain(v1::ExplainOutcome_Name(outcome), "EXPLAIN_OUTCOME_", outcome);
 }
 
+std::string HookPointText(int point) {
+  return Plain(v1::HookPoint_Name(point), "HOOK_POINT_", point);
+}
+
 std::string GrpcCodeText(int code) {
   return absl::StatusCodeToString(static_cast<absl::StatusCode>(code));
 }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "toolrack/v1/hook_service.pb.h"
 #include "toolrack/v1/tool.pb.h"
 #include "toolrack/v1/tool_service.pb.h"
 
@@ -13,6 +14,7 @@ std::string ToolStateText(v1::ToolState state);
 std::string RiskText(v1::RiskLevel risk);
 std::string SeverityText(v1::FindingSeverity severity);
 std::string ExplainText(v1::ExplainOutcome outcome);
+std::string HookPointText(int point);
 std::string GrpcCodeText(int code);  // `NOT_FOUND`
 
 }  // namespace toolrack

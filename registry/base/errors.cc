@@ -31,6 +31,20 @@ void SetDetail(absl::Status& status, const char* url, const Message& message) {
   status.SetPayload(url, absl::Cord(message.SerializeAsString()));
 }
 
+// The same error in other words, with one more entry in its metadata.
+absl::Status Reworded(const absl::Status& status, const std::string& message,
+                      const std::string& key, absl::string_view value) {
+  absl::Status out(status.code(), message);
+  status.ForEachPayload(
+      [&out](absl::string_view url, const absl::Cord& payload) { out.SetPayload(url, payload); });
+  google::rpc::ErrorInfo info;
+  if (GetDetail(status, kErrorInfoUrl, info)) {
+    (*info.mutable_metadata())[key] = std::string(value);
+    SetDetail(out, kErrorInfoUrl, info);
+  }
+  return out;
+}
+
 std::string S(absl::string_view text) { return ForMessage(text, 200); }
 std::string N(uint64_t number) { return absl::StrCat(number); }
 
@@ -185,12 +199,20 @@ absl::Status ToolNotFound(absl::string_view tool, const std::vector<std::string>
                    {{"tool", S(tool)}, {"nearest", absl::StrJoin(nearest, ",")}}, Executed::kNo);
 }
 
-absl::Status SessionNotFound(absl::string_view session, bool expired) {
-  return MakeError(
-      StatusCode::kNotFound, v1::ERROR_REASON_SESSION_NOT_FOUND,
-      absl::StrCat("There is no session ", S(session), expired ? ": it has expired." : ".",
-                   " Open one, or call without a session."),
-      {{"session", S(session)}, {"expired", expired ? "true" : "false"}}, Executed::kNo);
+absl::Status SessionNotFound(absl::string_view session, SessionEnd end) {
+  const char* const ended = end == SessionEnd::kExpired  ? "expired"
+                            : end == SessionEnd::kClosed ? "closed"
+                                                         : "unknown";
+  return MakeError(StatusCode::kNotFound, v1::ERROR_REASON_SESSION_NOT_FOUND,
+                   absl::StrCat("There is no session ", S(session),
+                                end == SessionEnd::kExpired  ? ": it has expired."
+                                : end == SessionEnd::kClosed ? ": it was closed."
+                                                             : ".",
+                                " Open one, or call without a session."),
+                   {{"session", S(session)},
+                    {"expired", end == SessionEnd::kExpired ? "true" : "false"},
+                    {"ended", ended}},
+                   Executed::kNo);
 }
 
 absl::Status ResultNotFound(absl::string_view handle, bool expired) {
@@ -247,6 +269,14 @@ absl::Status DefinitionChanged(absl::string_view tool, absl::string_view expecte
                    Executed::kNo);
 }
 
+absl::Status NoteDefinitionChanged(const absl::Status& status) {
+  return Reworded(status,
+                  absl::StrCat(status.message(),
+                               "\nThe tool has changed, or is new, since this session last saw it: "
+                               "look at its description again."),
+                  "definition_changed", "true");
+}
+
 absl::Status NameTaken(absl::string_view tool, absl::string_view owner) {
   return MakeError(StatusCode::kAlreadyExists, v1::ERROR_REASON_NAME_TAKEN,
                    absl::StrCat("The name ", S(tool), " is taken by ", S(owner),
@@ -275,6 +305,42 @@ absl::Status DefinitionInvalid(absl::string_view tool, absl::string_view pointer
                    absl::StrCat("The definition of ", S(tool), " is faulty at ",
                                 pointer.empty() ? "the root" : pointer, ": ", message),
                    {{"tool", S(tool)}, {"pointer", S(pointer)}, {"rule", std::string(rule)}});
+}
+
+absl::Status HookDenied(absl::string_view tool, absl::string_view hook, absl::string_view why) {
+  const std::string reason = ForMessage(why, 1000);
+  return MakeError(
+      StatusCode::kPermissionDenied, v1::ERROR_REASON_HOOK_DENIED,
+      absl::StrCat("The call of ", S(tool), " was refused by the hook ", S(hook),
+                   reason.empty() ? "" : ": ", reason, reason.empty() ? "." : "",
+                   "\nThe tool was not run. Do something else, or ask whoever runs the hook."),
+      {{"tool", std::string(tool)}, {"hook", std::string(hook)}, {"hook_reason", reason}},
+      Executed::kNo);
+}
+
+absl::Status HookUnavailable(absl::string_view tool, absl::string_view hook,
+                             absl::string_view why) {
+  absl::Status status = MakeError(
+      StatusCode::kUnavailable, v1::ERROR_REASON_HOOK_UNAVAILABLE,
+      absl::StrCat("The hook ", S(hook), ", which must agree to calls of ", S(tool), ", ", S(why),
+                   ". The tool was not run. Try again; if it stays so, look at the hook."),
+      {{"tool", std::string(tool)}, {"hook", std::string(hook)}, {"why", std::string(why)}},
+      Executed::kNo);
+  AttachRetry(status, kRetryDelay);
+  return status;
+}
+
+absl::Status BlameHook(const absl::Status& status, absl::string_view hook) {
+  return Reworded(status,
+                  absl::StrCat("The hook ", S(hook), " replaced the arguments. ", status.message()),
+                  "hook", hook);
+}
+
+absl::Status HookReplaced(absl::string_view hook) {
+  return MakeError(StatusCode::kUnavailable, v1::ERROR_REASON_REPLACED,
+                   absl::StrCat("The hook ", S(hook),
+                                " attached anew elsewhere, which took over from this stream."),
+                   {{"hook", std::string(hook)}});
 }
 
 absl::Status WrongSocket(absl::string_view service, absl::string_view socket) {

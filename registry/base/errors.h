@@ -69,7 +69,9 @@ absl::Status RequestInvalid(absl::string_view field, absl::string_view value,
 
 // Look-up. `nearest` best first.
 absl::Status ToolNotFound(absl::string_view tool, const std::vector<std::string>& nearest);
-absl::Status SessionNotFound(absl::string_view session, bool expired);
+// Why a session is not there; kUnknown also for those who may not know.
+enum class SessionEnd { kUnknown, kExpired, kClosed };
+absl::Status SessionNotFound(absl::string_view session, SessionEnd end);
 absl::Status ResultNotFound(absl::string_view handle, bool expired);
 absl::Status CallNotFound(absl::string_view call_id);
 absl::Status WorkerNotFound(absl::string_view worker, const std::vector<std::string>& known);
@@ -78,6 +80,8 @@ absl::Status ToolQuarantined(absl::string_view tool, size_t findings,
 absl::Status ToolDisabled(absl::string_view tool);
 absl::Status DefinitionChanged(absl::string_view tool, absl::string_view expected_digest,
                                absl::string_view digest);
+// ArgumentsInvalid of a tool that is not as the session has seen it: the same, and says so.
+absl::Status NoteDefinitionChanged(const absl::Status& status);
 
 // Registration.
 absl::Status NameTaken(absl::string_view tool, absl::string_view owner);
@@ -86,6 +90,13 @@ absl::Status NameInvalid(absl::string_view name, absl::string_view rule);
 absl::Status TooManyTools(absl::string_view limit, uint64_t allowed, uint64_t actual);
 absl::Status DefinitionInvalid(absl::string_view tool, absl::string_view pointer,
                                absl::string_view rule, absl::string_view message);
+
+// Hooks. `why` is the hook's own reason, or what went wrong with it.
+absl::Status HookDenied(absl::string_view tool, absl::string_view hook, absl::string_view why);
+absl::Status HookUnavailable(absl::string_view tool, absl::string_view hook, absl::string_view why);
+// A refusal of arguments that a hook had put in the caller's place.
+absl::Status BlameHook(const absl::Status& status, absl::string_view hook);
+absl::Status HookReplaced(absl::string_view hook);
 
 // Admission.
 absl::Status WrongSocket(absl::string_view service, absl::string_view socket);

@@ -1,10 +1,13 @@
-#include "registry/call/explain.h"
-
+#include <exception>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "registry/base/errors.h"
+#include "registry/call/hook_set.h"
+#include "registry/call/pipeline_state.h"
 #include "registry/call/steps.h"
 
 namespace toolrack {
@@ -79,73 +82,155 @@ std::string LoadOf(const CallLimits& limits, const GateSpec& gate) {
 // As CallPipeline::State::Route, without becoming a breaker's probe.
 absl::StatusOr<std::shared_ptr<Backend>> ChooseClosedBackend(const CallLimits& limits,
                                                              const ToolEntry& entry,
+                                                             const Session* session,
                                                              std::vector<const Backend*>& tried) {
   while (true) {
-    absl::StatusOr<std::shared_ptr<Backend>> backend = ChooseBackend(entry, tried);
+    absl::StatusOr<std::shared_ptr<Backend>> backend = ChooseBackend(entry, tried, session);
     if (!backend.ok()) return backend;
     const absl::Status open = limits.CheckBackend(entry.name(), **backend);
     if (open.ok()) return backend;
     tried.push_back(backend->get());
-    if (!HasFresh(entry, tried)) return open;
+    if (IsPinned(entry, session) || !HasFresh(entry, tried)) return open;
   }
+}
+
+// "redactor (pre_call, post_call; priority 5, fail_closed)".
+std::string HookText(const HookSeat& seat) {
+  const HookSpec& spec = seat.spec();
+  std::vector<std::string> points;
+  if (seat.at(v1::HOOK_POINT_PRE_CALL)) points.push_back("pre_call");
+  if (seat.at(v1::HOOK_POINT_POST_CALL)) points.push_back("post_call");
+  if (seat.at(v1::HOOK_POINT_ON_ERROR)) points.push_back("on_error");
+  return absl::StrCat(spec.name, " (", absl::StrJoin(points, ", "), "; priority ", spec.priority,
+                      ", ",
+                      spec.observe_only  ? "observes"
+                      : spec.fail_closed ? "fail_closed"
+                                         : "fail_open",
+                      ")");
 }
 
 }  // namespace
 
-v1::ExplainCallResponse ExplainSteps(const ExplainParts& parts, v1::CallToolRequest request,
-                                     absl::string_view principal) {
+// The checks of Steps, told one by one; uses the functions of steps.h in the same order.
+Task<v1::ExplainCallResponse> CallPipeline::State::ExplainSteps(PipelineCall& call) {
   Story story;
-  absl::Status fault = parts.table.Check(principal);
-  if (fault.ok()) fault = parts.limits.CheckRate(principal);
-  if (!fault.ok()) return story.Refuse("limits", fault);
-  story.Pass("limits", absl::StrCat(parts.table.in_flight(), " calls in flight"));
+  v1::CallToolRequest& request = call.request;
+  const std::string& principal = call.principal;
+  absl::Status fault = table.Check(principal);
+  if (fault.ok()) fault = limits.CheckRate(principal);
+  if (!fault.ok()) co_return story.Refuse("limits", fault);
+  story.Pass("limits", absl::StrCat(table.in_flight(), " calls in flight"));
 
-  const Registry& registry = parts.registry;
+  const Registry& registry = *parts.registry;
   fault = CheckRequest(request);
-  if (fault.ok() && !request.session_id().empty()) {
-    fault = parts.limits.CheckSession(request.session_id());
+  if (!fault.ok()) co_return story.Refuse("request", fault);
+  if (request.session_id().empty()) {
+    story.Skip("session", "none: shared instances are used");
+  } else {
+    absl::StatusOr<std::shared_ptr<Session>> open =
+        SessionNotFound(request.session_id(), SessionEnd::kUnknown);
+    if (parts.sessions != nullptr) open = parts.sessions->Peek(request.session_id(), principal);
+    if (!open.ok()) co_return story.Refuse("session", open.status());
+    call.peeked = *std::move(open);
+    fault = limits.CheckSession(request.session_id());
+    if (!fault.ok()) co_return story.Refuse("session", fault);
+    story.Pass("session",
+               absl::StrCat("open, pinned to revision ", call.peeked->pinned_revision()));
   }
-  if (!fault.ok()) return story.Refuse("lookup", fault);
   const FoundTool found = FindTool(registry, request.name());
   if (found.entry == nullptr) {
-    return story.Refuse("lookup", NotFoundWithNearest(registry, request.name()));
+    co_return story.Refuse("lookup", NotFoundWithNearest(registry, request.name()));
   }
-  const ToolEntry& entry = *found.entry;
+  call.entry = found.entry;
+  const ToolEntry& entry = *call.entry;
   const v1::Tool& tool = entry.definition->tool;
   fault = CheckCallable(entry, request.expected_digest());
-  if (!fault.ok()) return story.Refuse("lookup", fault);
+  if (!fault.ok()) co_return story.Refuse("lookup", fault);
+  call.timeout = TimeoutOf(request, tool, default_timeout);
   story.Pass("lookup", absl::StrCat("revision ", found.revision, ", digest ", tool.digest()));
   story.Skip("permission", "no rules in this build: every caller may call every tool");
 
   absl::StatusOr<ArgumentInput> input = TakeInput(entry.name(), request);
-  if (!input.ok()) return story.Refuse("arguments", input.status());
-  const bool coerce = request.has_coerce() ? request.coerce() : parts.coerce;
+  if (!input.ok()) co_return story.Refuse("arguments", input.status());
+  const bool coerce = request.has_coerce() ? request.coerce() : options.coerce;
   absl::StatusOr<Arguments> arguments =
-      ReadArguments(tool, *std::move(input), parts.argument_limits, coerce);
-  if (!arguments.ok()) return story.Refuse("arguments", arguments.status());
-  story.Pass("arguments", absl::StrCat("one JSON object of ", arguments->text.size(), " bytes"));
-
-  fault = ValidateArguments(entry, coerce, *arguments);
-  if (!fault.ok()) return story.Refuse("validation", fault);
-  story.Pass("validation", FitText(*arguments));
-  story.Skip("hooks", "none attached");
+      ReadArguments(tool, *std::move(input), argument_limits, coerce);
+  if (!arguments.ok()) co_return story.Refuse("arguments", arguments.status());
+  call.arguments = *std::move(arguments);
+  story.Pass("arguments",
+             absl::StrCat("one JSON object of ", call.arguments.text.size(), " bytes"));
+  fault = ValidateArguments(entry, coerce, call.arguments);
+  if (!fault.ok()) {
+    co_return story.Refuse("validation", InSession(std::move(fault), entry, call.session_of()));
+  }
+  story.Pass("validation", FitText(call.arguments));
+  HookSet::Seats seats;
+  if (Hooked(call)) seats = parts.hooks->For(*entry.definition);
+  if (seats.empty()) story.Skip("hooks", "none attached");
+  for (const std::shared_ptr<HookSeat>& seat : seats) {
+    const HookSpec& spec = seat->spec();
+    const std::string text = HookText(*seat);
+    if (spec.observe_only || !seat->at(v1::HOOK_POINT_PRE_CALL)) {
+      story.Skip("hooks", text);
+      continue;
+    }
+    if (!call.answered_by.empty()) {
+      story.Skip("hooks", absl::StrCat(text, ": not asked before the call, as another answered"));
+      continue;
+    }
+    if (!spec.dry_run) {
+      story.Skip("hooks", absl::StrCat(text, ": would be asked; it takes no dry runs"));
+      continue;
+    }
+    HookQuestion question = MakeQuestion(call, v1::HOOK_POINT_PRE_CALL, absl::OkStatus());
+    absl::StatusOr<HookVerdict> verdict = co_await Ask(call, *seat, std::move(question));
+    std::string said;
+    fault = co_await Act(call, *seat, std::move(verdict), said);
+    if (!fault.ok()) co_return story.Refuse("hooks", fault);
+    story.Pass("hooks", absl::StrCat(text, ": ", said));
+  }
+  if (!call.answered_by.empty()) co_return story.Run();
   story.Skip("approval", "none asked for");
 
-  fault = parts.limits.CheckTool(entry.name());
-  if (fault.ok()) fault = CheckGate(parts.limits, parts.limits.GateOf(tool));
-  if (!fault.ok()) return story.Refuse("capacity", fault);
-  story.Pass("capacity", LoadOf(parts.limits, parts.limits.GateOf(tool)));
+  fault = limits.CheckTool(entry.name());
+  if (fault.ok()) fault = CheckGate(limits, limits.GateOf(tool));
+  if (!fault.ok()) co_return story.Refuse("capacity", fault);
+  story.Pass("capacity", LoadOf(limits, limits.GateOf(tool)));
 
   std::vector<const Backend*> tried;
   const absl::StatusOr<std::shared_ptr<Backend>> backend =
-      ChooseClosedBackend(parts.limits, entry, tried);
-  if (!backend.ok()) return story.Refuse("route", backend.status());
-  const GateSpec gate = parts.limits.GateOf(**backend);
-  fault = CheckGate(parts.limits, gate);
-  if (!fault.ok()) return story.Refuse("route", fault);
+      ChooseClosedBackend(limits, entry, call.session_of(), tried);
+  if (!backend.ok()) co_return story.Refuse("route", backend.status());
+  const GateSpec gate = limits.GateOf(**backend);
+  fault = CheckGate(limits, gate);
+  if (!fault.ok()) co_return story.Refuse("route", fault);
   story.Pass("route", absl::StrCat(BackendName(**backend), ", one of ", entry.backends.size(),
                                    " that serve it, ", (*backend)->in_flight(), " in flight"));
-  return story.Run();
+  co_return story.Run();
+}
+
+Detached CallPipeline::State::RunExplain(std::unique_ptr<PipelineCall> owned, ExplainDone done) {
+  absl::StatusOr<v1::ExplainCallResponse> response;
+  try {
+    response = co_await ExplainSteps(*owned);
+  } catch (const std::exception& error) {
+    response = InternalError("ExplainCall", error.what());
+  } catch (...) {
+    response = InternalError("ExplainCall", "an unknown exception");
+  }
+  owned.reset();
+  // The pipeline may be gone after this.
+  explaining.fetch_sub(1);
+  done(std::move(response));
+}
+
+void CallPipeline::Explain(v1::CallToolRequest request, Caller caller, StopSource stop,
+                           ExplainDone done) {
+  std::unique_ptr<PipelineCall> call =
+      state_->MakeCall(std::move(request), std::move(caller), std::move(stop));
+  call->dry_run = true;
+  state_->explaining.fetch_add(1);
+  state_->RunExplain(std::move(call), std::move(done));
 }
 
 }  // namespace toolrack

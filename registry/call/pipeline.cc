@@ -45,10 +45,12 @@ Task<absl::Status> CallPipeline::State::Steps(PipelineCall& call) {
   fault = limits.TakeRate(call.principal);
   if (!fault.ok()) co_return fault;
 
-  // 2. Request and look-up.
+  // 2. Request, session and look-up.
   fault = CheckRequest(call.request);
   if (!fault.ok()) co_return fault;
   if (!call.session_id.empty()) {
+    fault = EnterSession(call);
+    if (!fault.ok()) co_return fault;
     fault = limits.EnterSession(call.session_id, call.session_place);
     if (!fault.ok()) co_return fault;
   }
@@ -73,27 +75,31 @@ Task<absl::Status> CallPipeline::State::Steps(PipelineCall& call) {
   const bool coerce = call.request.has_coerce() ? call.request.coerce() : options.coerce;
   absl::StatusOr<ArgumentInput> input = TakeInput(call.tool, call.request);
   if (!input.ok()) co_return input.status();
-  absl::StatusOr<Arguments> arguments =
-      ReadArguments(tool, *std::move(input), argument_limits, coerce);
-  if (!arguments.ok()) co_return arguments.status();
-  call.arguments = *std::move(arguments);
-  fault = ValidateArguments(*call.entry, coerce, call.arguments);
+  fault = AcceptArguments(call, *std::move(input), coerce);
   if (!fault.ok()) co_return fault;
   for (v1::Repair& each : call.arguments.repairs) *call.response.add_repairs() = std::move(each);
-
-  // 4. Breaker and place of the tool.
-  fault = limits.AdmitTool(call.tool, call.tool_probe);
   if (!fault.ok()) co_return fault;
-  if (tool.max_concurrency() > 0) {
+
+  // 4. Hooks before the call; they may answer in the tool's place.
+  if (Hooked(call)) {
+    fault = co_await PreHooks(call);
+    if (!fault.ok()) co_return fault;
+  }
+
+  // 5. Breaker and place of the tool.
+  const bool runs = call.answered_by.empty();
+  if (runs) fault = limits.AdmitTool(call.tool, call.tool_probe);
+  if (!fault.ok()) co_return fault;
+  if (runs && tool.max_concurrency() > 0) {
     fault = co_await EnterTool(call);
     if (!fault.ok()) co_return fault;
   }
 
-  // 5. Route and execute; again where that is safe.
+  // 6. Route and execute; again where that is safe.
   absl::Status outcome;
   absl::Status lost;  // an attempt that may have run: no later one can make that undone
   std::vector<const Backend*> tried;
-  while (true) {
+  while (runs) {
     fault = Route(call, tried);
     if (fault.ok() && limits.LimitsBackends()) fault = co_await EnterBackend(call);
     if (!fault.ok()) {
@@ -109,6 +115,8 @@ Task<absl::Status> CallPipeline::State::Steps(PipelineCall& call) {
     // Asking a full backend again at once would only make it fuller.
     if (ReasonOf(outcome) == v1::ERROR_REASON_QUEUE_FULL && !HasFresh(*call.entry, tried)) break;
   }
+  // The tool has ended, or its backend goes on holding them: nobody waits for hooks with them.
+  call.places = nullptr;
   v1::ToolResult& result = *call.response.mutable_result();
   if (!outcome.ok()) {
     if (!lost.ok() && SurelyNotExecuted(outcome)) co_return lost;
@@ -116,16 +124,54 @@ Task<absl::Status> CallPipeline::State::Steps(PipelineCall& call) {
     result = ResultFromStatus(outcome);
   }
 
-  // 6. The result: checked, then cut to the cap.
-  const size_t result_bytes = ResultTextBytes(result);
-  if (result_bytes > (NeedsParsing(result) ? options.inline_argument_bytes : kInlineTextBytes)) {
-    fault = co_await Hop(call);
-    // The tool has run: a full executor must not lose its result, so it is checked here then.
-    if (!fault.ok() && ReasonOf(fault) != v1::ERROR_REASON_QUEUE_FULL) co_return fault;
+  // 7. The result: checked, shown to hooks, then cut to the cap.
+  if (IsLong(result)) {
+    fault = co_await HopForResult(call);
+    if (!fault.ok()) co_return fault;
   }
   CheckResult(*call.entry, result_limits, result);
-  CapResult(result_limits, call.principal, *parts.results, result);
+  if (Hooked(call)) {
+    BlameForOutput(call.answered_by, result);
+    fault = co_await PostHooks(call);
+    if (!fault.ok()) co_return fault;
+    if (result.is_error()) {
+      absl::Status none;
+      fault = co_await ErrorHooks(call, std::move(none));
+      if (!fault.ok()) co_return fault;
+    }
+  }
+  CapAndKeep(call);
   co_return absl::OkStatus();
+}
+
+// Checking it takes so long that it is moved off the calling thread.
+bool CallPipeline::State::IsLong(const v1::ToolResult& result) const {
+  return ResultTextBytes(result) >
+         (NeedsParsing(result) ? options.inline_argument_bytes : kInlineTextBytes);
+}
+
+// The tool has run: a full executor must not lose its result, so it is checked here then.
+Task<absl::Status> CallPipeline::State::HopForResult(PipelineCall& call) {
+  absl::Status fault = co_await Hop(call);
+  if (ReasonOf(fault) == v1::ERROR_REASON_QUEUE_FULL) co_return absl::OkStatus();
+  co_return fault;
+}
+
+absl::Status CallPipeline::State::AcceptArguments(PipelineCall& call, ArgumentInput input,
+                                                  bool coerce) const {
+  absl::StatusOr<Arguments> arguments =
+      ReadArguments(call.entry->definition->tool, std::move(input), argument_limits, coerce);
+  if (!arguments.ok()) return arguments.status();
+  call.arguments = *std::move(arguments);
+  return InSession(ValidateArguments(*call.entry, coerce, call.arguments), *call.entry,
+                   call.session_of());
+}
+
+void CallPipeline::State::CapAndKeep(PipelineCall& call) const {
+  CapResult(result_limits, call.principal, call.session_id, *parts.results,
+            *call.response.mutable_result());
+  // What was kept just now for a session that is over meanwhile must not outlive it.
+  if (call.session && call.session->over()) parts.results->CloseSession(call.session_id);
 }
 
 // Goes on on the executor's thread. TIMEOUT or CANCELLED when the call was stopped first,
@@ -194,6 +240,14 @@ Task<absl::Status> CallPipeline::State::Attempt(PipelineCall& call) {
   co_return Stopped(call);
 }
 
+absl::Status CallPipeline::State::EnterSession(PipelineCall& call) const {
+  if (parts.sessions == nullptr) return SessionNotFound(call.session_id, SessionEnd::kUnknown);
+  absl::StatusOr<SessionLease> lease = parts.sessions->Enter(call.session_id, call.principal);
+  if (!lease.ok()) return lease.status();
+  call.session = *std::move(lease);
+  return absl::OkStatus();
+}
+
 absl::Status CallPipeline::State::Find(PipelineCall& call) const {
   FoundTool found = FindTool(*parts.registry, call.tool);
   call.entry = std::move(found.entry);
@@ -211,7 +265,8 @@ absl::Status CallPipeline::State::Route(PipelineCall& call, std::vector<const Ba
     }
   }
   while (true) {
-    absl::StatusOr<std::shared_ptr<Backend>> backend = ChooseBackend(*call.entry, tried);
+    absl::StatusOr<std::shared_ptr<Backend>> backend =
+        ChooseBackend(*call.entry, tried, call.session.get());
     if (!backend.ok()) return backend.status();
     const absl::Status open = limits.AdmitBackend(call.tool, **backend, call.backend_probe);
     if (open.ok()) {
@@ -220,7 +275,7 @@ absl::Status CallPipeline::State::Route(PipelineCall& call, std::vector<const Ba
       return absl::OkStatus();
     }
     tried.push_back(backend->get());
-    if (!HasFresh(*call.entry, tried)) return open;
+    if (IsPinned(*call.entry, call.session.get()) || !HasFresh(*call.entry, tried)) return open;
   }
 }
 
@@ -257,6 +312,11 @@ Detached CallPipeline::State::Run(std::unique_ptr<PipelineCall> owned) {
   absl::Status status;
   try {
     status = co_await Steps(*owned);
+    if (!status.ok() && owned->entry != nullptr && Hooked(*owned)) {
+      absl::Status failed = std::move(status);
+      status = co_await ErrorHooks(*owned, std::move(failed));
+      if (status.ok()) CapAndKeep(*owned);
+    }
   } catch (const std::exception& error) {
     status = InternalError("the call pipeline", error.what());
   } catch (...) {
@@ -274,6 +334,7 @@ void CallPipeline::State::Finish(std::unique_ptr<PipelineCall> owned, absl::Stat
   AbandonProbes(call);
   call.places = nullptr;
   call.session_place = Gates::Place();
+  call.session = SessionLease();
   if (call.entered) table.Leave(call);
   if (!status.ok()) {
     call.done(std::move(status));
@@ -290,10 +351,10 @@ CallPipeline::CallPipeline(Parts parts, PipelineOptions options)
 
 CallPipeline::~CallPipeline() = default;
 
-void CallPipeline::Start(v1::CallToolRequest request, Caller caller, StopSource stop,
-                         std::shared_ptr<CallReporter> reporter, Done done) {
+std::unique_ptr<PipelineCall> CallPipeline::State::MakeCall(v1::CallToolRequest request,
+                                                            Caller caller, StopSource stop) const {
   auto call = std::make_unique<PipelineCall>();
-  call->start = state_->parts.clock->SteadyNow();
+  call->start = parts.clock->SteadyNow();
   call->call_id = request.call_id().empty() ? QuickId() : request.call_id();
   call->tool = request.name();
   call->principal = caller.principal;
@@ -301,6 +362,13 @@ void CallPipeline::Start(v1::CallToolRequest request, Caller caller, StopSource 
   call->stop = std::move(stop);
   call->request = std::move(request);
   call->caller = std::move(caller);
+  return call;
+}
+
+void CallPipeline::Start(v1::CallToolRequest request, Caller caller, StopSource stop,
+                         std::shared_ptr<CallReporter> reporter, Done done) {
+  std::unique_ptr<PipelineCall> call =
+      state_->MakeCall(std::move(request), std::move(caller), std::move(stop));
   call->reporter = reporter == nullptr ? SilentReporter() : std::move(reporter);
   call->done = std::move(done);
   state_->Run(std::move(call));

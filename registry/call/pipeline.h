@@ -18,8 +18,10 @@
 #include "registry/base/executor.h"
 #include "registry/base/stop.h"
 #include "registry/base/timers.h"
+#include "registry/call/hook_set.h"
 #include "registry/call/result_store.h"
 #include "registry/registry.h"
+#include "registry/session_table.h"
 #include "toolrack/v1/admin_service.pb.h"
 #include "toolrack/v1/config.pb.h"
 #include "toolrack/v1/tool_service.pb.h"
@@ -56,8 +58,7 @@ struct PipelineOptions {
   std::function<void(const CallRecord&)> on_call;  // may be empty; short, thread-safe
 };
 
-// Thread-safe. Outlives all its calls: Drain, then wait for calls_in_flight() == 0, before
-// destroying it.
+// Thread-safe. Outlives all its calls: Drain, then wait for idle(), before destroying it.
 class CallPipeline {
  public:
   using Done = absl::AnyInvocable<void(absl::StatusOr<v1::CallToolResponse>)>;
@@ -69,6 +70,8 @@ class CallPipeline {
     Clock* clock;
     Executor* executor;
     ResultStore* results;
+    SessionTable* sessions = nullptr;  // null: there are no sessions
+    HookSet* hooks = nullptr;          // null: there are no hooks
   };
   CallPipeline(Parts parts, PipelineOptions options);
   ~CallPipeline();
@@ -80,9 +83,11 @@ class CallPipeline {
   void Start(v1::CallToolRequest request, Caller caller, StopSource stop,
              std::shared_ptr<CallReporter> reporter, Done done);
 
-  // What Start would do, without doing it. Reads and validates on this thread: call it off the gRPC
-  // threads.
-  v1::ExplainCallResponse Explain(const v1::CallToolRequest& request, const Caller& caller) const;
+  // What Start would do, without doing it: nothing is counted or changed, and of the hooks only
+  // those are asked that take dry runs. Reads and validates on this thread: call it off the gRPC
+  // threads. `done` runs exactly once, possibly before this returns.
+  using ExplainDone = absl::AnyInvocable<void(absl::StatusOr<v1::ExplainCallResponse>)>;
+  void Explain(v1::CallToolRequest request, Caller caller, StopSource stop, ExplainDone done);
 
   // The running calls, oldest first, and the last refusals, newest first. Times relative to now.
   std::vector<v1::CallInfo> RunningCalls() const;
@@ -95,6 +100,8 @@ class CallPipeline {
   // Stops every running call, reason kShutdown.
   void StopAll();
   uint64_t calls_in_flight() const;
+  // No call and no Explain is under way.
+  bool idle() const;
   // Ended calls by outcome, as in GetStatusResponse.calls.
   std::map<std::string, uint64_t> Counters() const;
 

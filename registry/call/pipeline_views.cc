@@ -2,7 +2,6 @@
 // remembers, and what an administrator sees.
 #include <utility>
 
-#include "registry/call/explain.h"
 #include "registry/call/pipeline_state.h"
 
 namespace toolrack {
@@ -39,6 +38,13 @@ void CallPipeline::State::Record(const PipelineCall& call, const absl::Status& s
   } else {
     counters.CountOk();
   }
+  if (call.session) {
+    call.session->Count(!status.ok()                        ? Session::Ended::kFailed
+                        : call.response.result().is_error() ? Session::Ended::kToolError
+                                                            : Session::Ended::kOk,
+                        call.argument_bytes,
+                        status.ok() ? call.response.result().total_bytes() : 0);
+  }
   const bool ended_by_stop =
       reason == v1::ERROR_REASON_TIMEOUT || reason == v1::ERROR_REASON_CANCELLED;
   if (!status.ok() && !ended_by_stop && SurelyNotExecuted(status)) {
@@ -65,13 +71,6 @@ void CallPipeline::State::Record(const PipelineCall& call, const absl::Status& s
   if (status.ok()) record.result_bytes = call.response.result().total_bytes();
   record.attempts = call.attempts;
   options.on_call(record);
-}
-
-v1::ExplainCallResponse CallPipeline::Explain(const v1::CallToolRequest& request,
-                                              const Caller& caller) const {
-  return ExplainSteps({*state_->parts.registry, state_->table, state_->limits,
-                       state_->argument_limits, state_->options.coerce},
-                      request, caller.principal);
 }
 
 std::vector<v1::CallInfo> CallPipeline::RunningCalls() const {
@@ -104,6 +103,10 @@ void CallPipeline::Drain() { state_->table.Drain(); }
 void CallPipeline::StopAll() { state_->table.Stop(nullptr, StopReason::kShutdown); }
 
 uint64_t CallPipeline::calls_in_flight() const { return state_->table.in_flight(); }
+
+bool CallPipeline::idle() const {
+  return state_->table.in_flight() == 0 && state_->explaining.load() == 0;
+}
 
 std::map<std::string, uint64_t> CallPipeline::Counters() const {
   return state_->counters.ByOutcome();

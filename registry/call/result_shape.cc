@@ -283,15 +283,15 @@ void CheckResult(const ToolEntry& entry, const ResultLimits& limits, v1::ToolRes
   JsonIsWell(entry, limits.max_json_depth, result);
 }
 
-void CapResult(const ResultLimits& limits, absl::string_view principal, ResultStore& store,
-               v1::ToolResult& result) {
+void CapResult(const ResultLimits& limits, absl::string_view principal,
+               absl::string_view session_id, ResultStore& store, v1::ToolResult& result) {
   const uint64_t total = ResultTextBytes(result);
   result.set_total_bytes(total);
   if (total <= limits.cap_bytes) return;
 
   const bool twin = !result.structured_json().empty() && HasTwin(result);
   const bool alone = !result.structured_json().empty() && !twin;
-  const std::string handle = store.Put(WholeText(result, alone), principal);
+  const std::string handle = store.Put(WholeText(result, alone), principal, session_id);
   result.set_truncated(true);
   result.set_result_handle(handle);
 

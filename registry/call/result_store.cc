@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "registry/base/errors.h"
@@ -31,6 +32,7 @@ struct ResultStore::State {
   struct Stored {
     std::string handle;
     std::string principal;
+    std::string session_id;
     // Shared, so that a range is copied without the lock.
     std::shared_ptr<const std::string> bytes;
     absl::Duration expires;
@@ -45,21 +47,30 @@ struct ResultStore::State {
   std::list<Stored> stored ABSL_GUARDED_BY(mu);
   absl::flat_hash_map<std::string, std::list<Stored>::iterator> by_handle ABSL_GUARDED_BY(mu);
   uint64_t bytes ABSL_GUARDED_BY(mu) = 0;
+  absl::flat_hash_map<std::string, absl::flat_hash_set<std::string>> by_session ABSL_GUARDED_BY(mu);
   // Whose it was: others do not learn that it ever was there.
   absl::flat_hash_map<std::string, std::string> expired ABSL_GUARDED_BY(mu);
   std::deque<std::string> expired_order ABSL_GUARDED_BY(mu);
 
   void DropOldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
-    Stored& oldest = stored.front();
-    bytes -= oldest.bytes->size();
-    by_handle.erase(oldest.handle);
+    const auto of_session = by_session.find(stored.front().session_id);
+    if (of_session != by_session.end()) {
+      of_session->second.erase(stored.front().handle);
+      if (of_session->second.empty()) by_session.erase(of_session);
+    }
+    Drop(stored.begin());
+  }
+
+  void Drop(std::list<Stored>::iterator at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
+    bytes -= at->bytes->size();
+    by_handle.erase(at->handle);
     if (expired_order.size() >= kRememberedExpired) {
       expired.erase(expired_order.front());
       expired_order.pop_front();
     }
-    expired.emplace(oldest.handle, std::move(oldest.principal));
-    expired_order.push_back(std::move(oldest.handle));
-    stored.pop_front();
+    expired.emplace(at->handle, std::move(at->principal));
+    expired_order.push_back(std::move(at->handle));
+    stored.erase(at);
   }
 
   void DropExpired() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
@@ -77,12 +88,14 @@ ResultStore::ResultStore(Clock* clock, v1::ResultsConfig options)
 
 ResultStore::~ResultStore() = default;
 
-std::string ResultStore::Put(std::string bytes, absl::string_view principal) {
+std::string ResultStore::Put(std::string bytes, absl::string_view principal,
+                             absl::string_view session_id) {
   const uint64_t size = bytes.size();
   if (size > state_->max_bytes) return "";
   State::Stored entry;
   entry.handle = RandomId();
   entry.principal = std::string(principal);
+  entry.session_id = std::string(session_id);
   entry.bytes = std::make_shared<const std::string>(std::move(bytes));
   std::string handle = entry.handle;
 
@@ -90,10 +103,20 @@ std::string ResultStore::Put(std::string bytes, absl::string_view principal) {
   state_->DropExpired();
   while (state_->bytes + size > state_->max_bytes) state_->DropOldest();
   entry.expires = state_->clock->SteadyNow() + state_->ttl;
+  if (!entry.session_id.empty()) state_->by_session[entry.session_id].insert(handle);
   state_->stored.push_back(std::move(entry));
   state_->by_handle.emplace(handle, std::prev(state_->stored.end()));
   state_->bytes += size;
   return handle;
+}
+
+void ResultStore::CloseSession(const std::string& session_id) {
+  absl::MutexLock lock(&state_->mu);
+  const auto found = state_->by_session.find(session_id);
+  if (found == state_->by_session.end()) return;
+  const absl::flat_hash_set<std::string> handles = std::move(found->second);
+  state_->by_session.erase(found);
+  for (const std::string& handle : handles) state_->Drop(state_->by_handle.find(handle)->second);
 }
 
 absl::StatusOr<v1::ReadResultResponse> ResultStore::Read(const v1::ReadResultRequest& request,

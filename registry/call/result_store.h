@@ -9,19 +9,24 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "registry/base/clock.h"
+#include "registry/session_table.h"
 #include "toolrack/v1/config.pb.h"
 #include "toolrack/v1/tool_service.pb.h"
 
 namespace toolrack {
 
 // Bounded in bytes (the oldest goes first) and in time. Thread-safe.
-class ResultStore {
+class ResultStore : public SessionHost {
  public:
   ResultStore(Clock* clock, v1::ResultsConfig options);  // clock outlives this; 0 is the default
-  ~ResultStore();
+  ~ResultStore() override;
 
-  // Keeps `bytes` for `principal`; gives an unguessable handle. Empty when it can never fit.
-  std::string Put(std::string bytes, absl::string_view principal);
+  // Keeps `bytes` for `principal`, no longer than the session (empty: none) lasts; gives an
+  // unguessable handle. Empty when it can never fit.
+  std::string Put(std::string bytes, absl::string_view principal,
+                  absl::string_view session_id = "");
+  // Drops what belongs to it. May be called again for what came after it was over.
+  void CloseSession(const std::string& session_id) override;
   // RESULT_NOT_FOUND for an unknown handle, another principal's, or (said so) an expired one.
   // Reading past the end is an empty range with eof.
   absl::StatusOr<v1::ReadResultResponse> Read(const v1::ReadResultRequest& request,

@@ -38,7 +38,6 @@ absl::Status CheckRequest(const v1::CallToolRequest& request) {
     return RequestInvalid("timeout", absl::FormatDuration(ToDuration(request.timeout())),
                           "expected more than 0, or leave it out");
   }
-  if (!request.session_id().empty()) return SessionNotFound(request.session_id(), false);
   if (!request.idempotency_key().empty()) return NotSupported("idempotency_key");
   if (!request.approval_id().empty()) return NotSupported("approval_id");
   if (!request.input_responses_json().empty()) return NotSupported("input_responses_json");
@@ -110,7 +109,12 @@ size_t InputBytes(const v1::CallToolRequest& request) {
 }
 
 absl::StatusOr<std::shared_ptr<Backend>> ChooseBackend(const ToolEntry& entry,
-                                                       const std::vector<const Backend*>& tried) {
+                                                       const std::vector<const Backend*>& tried,
+                                                       const Session* session) {
+  if (IsPinned(entry, session)) {
+    if (std::shared_ptr<Backend> replica = session->Replica(entry)) return replica;
+    return BackendUnavailable(entry.name(), entry.backends.front()->id());
+  }
   const std::shared_ptr<Backend>* best = nullptr;
   bool best_fresh = false;
   uint32_t best_load = 0;
@@ -127,6 +131,18 @@ absl::StatusOr<std::shared_ptr<Backend>> ChooseBackend(const ToolEntry& entry,
   if (best != nullptr) return *best;
   return BackendUnavailable(entry.name(),
                             entry.backends.empty() ? "" : entry.backends.front()->id());
+}
+
+bool IsPinned(const ToolEntry& entry, const Session* session) {
+  return session != nullptr && entry.backends.size() > 1 &&
+         entry.definition->tool.scope() == v1::TOOL_SCOPE_SESSION;
+}
+
+absl::Status InSession(absl::Status fault, const ToolEntry& entry, const Session* session) {
+  if (fault.ok() || session == nullptr || !session->SawAnother(entry.definition->tool)) {
+    return fault;
+  }
+  return NoteDefinitionChanged(fault);
 }
 
 bool HasFresh(const ToolEntry& entry, const std::vector<const Backend*>& tried) {

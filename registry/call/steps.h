@@ -14,11 +14,12 @@
 #include "registry/arguments.h"
 #include "registry/base/proto_time.h"
 #include "registry/registry.h"
+#include "registry/session.h"
 #include "toolrack/v1/tool_service.pb.h"
 
 namespace toolrack {
 
-// Fields of the request that need no tool. REQUEST_INVALID, SESSION_NOT_FOUND, NOT_SUPPORTED.
+// Fields of the request that need no tool. REQUEST_INVALID, NOT_SUPPORTED.
 absl::Status CheckRequest(const v1::CallToolRequest& request);
 
 struct FoundTool {
@@ -38,10 +39,18 @@ absl::StatusOr<ArgumentInput> TakeInput(absl::string_view tool, v1::CallToolRequ
 // Roughly how much text the request holds: decides where it is parsed.
 size_t InputBytes(const v1::CallToolRequest& request);
 
-// The least busy replica that takes calls, none of `tried` when there is another.
+// The least busy replica that takes calls, none of `tried` when there is another; for a
+// session-scoped tool in a session (null: none) the one that has its instance.
 // BACKEND_UNAVAILABLE.
 absl::StatusOr<std::shared_ptr<Backend>> ChooseBackend(const ToolEntry& entry,
-                                                       const std::vector<const Backend*>& tried);
+                                                       const std::vector<const Backend*>& tried,
+                                                       const Session* session);
+
+// A refusal of ValidateArguments, as the session (null: none) is to read it.
+absl::Status InSession(absl::Status fault, const ToolEntry& entry, const Session* session);
+
+// Whether the tool's calls in this session (null: none) go to one replica only.
+bool IsPinned(const ToolEntry& entry, const Session* session);
 
 // Whether a replica that takes calls is not among `tried`.
 bool HasFresh(const ToolEntry& entry, const std::vector<const Backend*>& tried);

@@ -1,10 +1,14 @@
 #include "server/backends/worker_backend.h"
 
 #include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "registry/base/errors.h"
+#include "registry/base/json.h"
+#include "registry/base/log.h"
 #include "registry/base/proto_time.h"
 #include "registry/base/utf8.h"
 #include "registry/snapshot.h"
@@ -16,6 +20,9 @@ namespace {
 constexpr size_t kInvocationOverhead = 256;
 // More JSON than this in an answer is not parsed on a callback thread: it takes over 100 µs.
 constexpr size_t kInlineJsonBytes = 8 << 10;
+// A tool's state for hooks: one, and all of a worker.
+constexpr size_t kMaxStateBytes = 64 << 10;
+constexpr size_t kMaxStatesBytes = 1 << 20;
 
 absl::Status Stopped(absl::string_view tool, StopReason reason) {
   if (reason == StopReason::kDeadline)
@@ -120,9 +127,9 @@ bool WorkerBackend::Take(size_t max_items, size_t max_bytes, v1::WorkerInvocatio
     if (waiting.deadline != absl::InfiniteDuration())
       SetDuration(std::max(waiting.deadline - now, absl::ZeroDuration()),
                   *waiting.invocation.mutable_remaining());
+    running_.emplace(first->first, Running{std::move(waiting.tool), waiting.invocation.session_id(),
+                                           std::move(waiting.reporter), std::move(waiting.done)});
     *out->add_invocations() = std::move(waiting.invocation);
-    running_.emplace(first->first, Running{std::move(waiting.tool), std::move(waiting.reporter),
-                                           std::move(waiting.done)});
     waiting_.erase(first);
   }
   return items > 0;
@@ -155,7 +162,7 @@ bool WorkerBackend::TakeRunning(uint64_t id, Running* out) {
 bool WorkerBackend::Answer(v1::WorkerResult& answer) {
   Running call;
   if (!TakeRunning(answer.invocation_id(), &call)) return false;
-  if (JsonBytesOf(answer) <= kInlineJsonBytes) {
+  if (JsonBytesOf(answer) + answer.state_json().size() <= kInlineJsonBytes) {
     Finish(call, answer);
     return true;
   }
@@ -172,8 +179,57 @@ bool WorkerBackend::Answer(v1::WorkerResult& answer) {
   return true;
 }
 
-void WorkerBackend::Finish(Running& call, v1::WorkerResult& answer) const {
+void WorkerBackend::Finish(Running& call, v1::WorkerResult& answer) {
+  // Before the answer: hooks after the call see what it left.
+  if (!answer.state_json().empty()) KeepState(call, answer.mutable_state_json());
   call.done(TakeOutcome(answer, call.tool->name(), options_.worker_name, options_.results));
+}
+
+void WorkerBackend::KeepState(const Running& call, std::string* state_json) {
+  JsonLimits limits;
+  limits.max_bytes = kMaxStateBytes;
+  if (const auto state = ParseJsonOrStatus(*state_json, limits); !state.ok()) {
+    LogDebug(absl::StrCat("worker ", options_.worker_name, ": the state of ", call.tool->name(),
+                          " is dropped: ", state.status().message()));
+    return;
+  }
+  const bool scoped = call.tool->definition->tool.scope() == v1::TOOL_SCOPE_SESSION;
+  std::pair<std::string, std::string> key(call.tool->name(), scoped ? call.session_id : "");
+  absl::MutexLock lock(&states_mu_);
+  const auto before = state_of_.find(key);
+  if (before != state_of_.end()) {
+    state_bytes_ -= before->second->json.size();
+    states_.erase(before->second);
+    state_of_.erase(before);
+  }
+  state_bytes_ += state_json->size();
+  states_.push_back({key, std::move(*state_json)});
+  state_of_.emplace(std::move(key), std::prev(states_.end()));
+  while (state_bytes_ > kMaxStatesBytes) {
+    state_bytes_ -= states_.front().json.size();
+    state_of_.erase(states_.front().key);
+    states_.pop_front();
+  }
+}
+
+std::string WorkerBackend::StateJson(const ToolEntry& tool, const std::string& session_id) const {
+  const bool scoped = tool.definition->tool.scope() == v1::TOOL_SCOPE_SESSION;
+  absl::MutexLock lock(&states_mu_);
+  const auto at = state_of_.find(std::make_pair(tool.name(), scoped ? session_id : std::string()));
+  return at == state_of_.end() ? "" : at->second->json;
+}
+
+void WorkerBackend::ForgetSession(const std::string& session_id) {
+  absl::MutexLock lock(&states_mu_);
+  for (auto at = states_.begin(); at != states_.end();) {
+    if (at->key.second != session_id) {
+      ++at;
+      continue;
+    }
+    state_bytes_ -= at->json.size();
+    state_of_.erase(at->key);
+    at = states_.erase(at);
+  }
 }
 
 bool WorkerBackend::AnswerUnreadable(uint64_t invocation_id) {

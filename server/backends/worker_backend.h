@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -50,6 +51,10 @@ class WorkerBackend : public Backend, public std::enable_shared_from_this<Worker
   void Cancel(uint64_t number, StopReason reason) override;
   uint32_t in_flight() const override { return load_.load(std::memory_order_relaxed); }
   bool available() const override { return available_.load(std::memory_order_acquire); }
+  // What the worker said last with an answer.
+  std::string StateJson(const ToolEntry& tool, const std::string& session_id) const override;
+  // Drops the states of its instances.
+  void ForgetSession(const std::string& session_id);
 
   // Moves waiting calls into `out`: as many as the credit allows, at most `max_items`, and at most
   // `max_bytes` unless the first alone is larger. From here on they may have run. True when there
@@ -88,12 +93,14 @@ class WorkerBackend : public Backend, public std::enable_shared_from_this<Worker
   };
   struct Running {
     std::shared_ptr<const ToolEntry> tool;
+    std::string session_id;
     std::shared_ptr<CallReporter> reporter;
     ToolDone done;
   };
 
   bool TakeRunning(uint64_t id, Running* out);
-  void Finish(Running& call, v1::WorkerResult& answer) const;
+  void Finish(Running& call, v1::WorkerResult& answer);
+  void KeepState(const Running& call, std::string* state_json);
   std::shared_ptr<CallReporter> ReporterOf(uint64_t id);
 
   const Options options_;
@@ -110,6 +117,17 @@ class WorkerBackend : public Backend, public std::enable_shared_from_this<Worker
   std::map<uint64_t, Waiting> waiting_ ABSL_GUARDED_BY(mu_);  // ids grow: order is FIFO
   absl::flat_hash_map<uint64_t, Running> running_ ABSL_GUARDED_BY(mu_);
   std::deque<std::pair<uint64_t, StopReason>> cancels_ ABSL_GUARDED_BY(mu_);
+
+  // By tool and session; the oldest go when there is too much.
+  struct State {
+    std::pair<std::string, std::string> key;
+    std::string json;
+  };
+  mutable absl::Mutex states_mu_;
+  std::list<State> states_ ABSL_GUARDED_BY(states_mu_);
+  absl::flat_hash_map<std::pair<std::string, std::string>, std::list<State>::iterator> state_of_
+      ABSL_GUARDED_BY(states_mu_);
+  size_t state_bytes_ ABSL_GUARDED_BY(states_mu_) = 0;
 };
 
 }  // namespace toolrack

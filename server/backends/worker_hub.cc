@@ -63,7 +63,7 @@ std::shared_ptr<WorkerSession> WorkerHub::State::MakeSession(
   options.principal = std::move(principal);
   return std::make_shared<WorkerSession>(
       WorkerSession::Parts{parts_.registry, parts_.timers, parts_.clock, parts_.executor, gate_,
-                           shared_from_this()},
+                           shared_from_this(), parts_.sessions},
       std::move(options), std::move(transport));
 }
 

@@ -13,6 +13,7 @@
 #include "registry/base/executor.h"
 #include "registry/base/timers.h"
 #include "registry/registry.h"
+#include "registry/session_table.h"
 #include "toolrack/v1/admin_service.pb.h"
 #include "toolrack/v1/config.pb.h"
 
@@ -31,7 +32,8 @@ class WorkerHub {
     Registry* registry;
     Timers* timers;
     Clock* clock;
-    Executor* executor;  // publishing runs here: it compiles schemas
+    Executor* executor;                // publishing runs here: it compiles schemas
+    SessionTable* sessions = nullptr;  // null: there are no sessions
   };
   WorkerHub(Parts parts, WorkerHubOptions options);
   ~WorkerHub();

@@ -13,6 +13,7 @@
 namespace toolrack {
 namespace {
 
+constexpr char kWorker[] = "its worker";
 constexpr char kExecutionFailed[] = "EXECUTION_FAILED";
 constexpr char kToolInternal[] = "TOOL_INTERNAL";
 constexpr char kToolInvalidArgument[] = "TOOL_INVALID_ARGUMENT";
@@ -20,7 +21,9 @@ constexpr char kToolInvalidArgument[] = "TOOL_INVALID_ARGUMENT";
 // Moves texts from an answer to a result, and remembers the first fault.
 class Mover {
  public:
-  Mover(absl::string_view tool, const WorkerResultLimits& limits) : tool_(tool), limits_(limits) {}
+  // `sender`: who is at fault, in the middle of a sentence.
+  Mover(absl::string_view sender, const WorkerResultLimits& limits)
+      : sender_(sender), limits_(limits) {}
 
   void Text(std::string* from, absl::string_view what, std::string* to) {
     Count(from->size());
@@ -30,7 +33,7 @@ class Mover {
       *to = std::move(*from);
       return;
     }
-    Fail(absl::StrCat("its worker sent bytes that are not UTF-8 in ", what, " (byte ", at, ")"));
+    Fail(absl::StrCat(sender_, " sent bytes that are not UTF-8 in ", what, " (byte ", at, ")"));
   }
 
   void JsonText(std::string* from, absl::string_view what, bool object, std::string* to) {
@@ -42,10 +45,10 @@ class Mover {
     limits.max_depth = limits_.max_json_depth;
     const auto parsed = ParseJson(*to, limits, value);
     if (const auto* fault = std::get_if<JsonFault>(&parsed)) {
-      Fail(absl::StrCat("its worker sent ", what, " that is not JSON: ", fault->message, " (byte ",
+      Fail(absl::StrCat(sender_, " sent ", what, " that is not JSON: ", fault->message, " (byte ",
                         fault->offset, ")"));
     } else if (object && !value.is_object()) {
-      Fail(absl::StrCat("its worker sent ", what, " that is not a JSON object"));
+      Fail(absl::StrCat(sender_, " sent ", what, " that is not a JSON object"));
     }
   }
 
@@ -58,11 +61,7 @@ class Mover {
     if (fault_.empty()) fault_ = std::move(fault);
   }
   bool ok() const { return fault_.empty(); }
-  v1::ToolResult Fault() const {
-    return ToolInternal(absl::StrCat("The tool ", ForMessage(tool_, 200),
-                                     " ran, but its result was dropped: ", fault_,
-                                     ". Its author must mend it."));
-  }
+  const std::string& fault() const { return fault_; }
 
  private:
   void Count(size_t size) {
@@ -73,7 +72,7 @@ class Mover {
     }
   }
 
-  absl::string_view tool_;
+  absl::string_view sender_;
   const WorkerResultLimits& limits_;
   uint64_t bytes_ = 0;
   std::string fault_;
@@ -136,27 +135,10 @@ void MoveError(v1::WorkerToolError& from, Mover& mover, v1::ToolError* to) {
   if (!reason.empty()) (*to->mutable_metadata())["tool_reason"] = std::move(reason);
 }
 
-v1::ToolResult TakeResult(v1::WorkerToolResult& from, absl::string_view tool,
-                          const WorkerResultLimits& limits) {
-  v1::ToolResult to;
-  Mover mover(tool, limits);
-  for (v1::WorkerContent& content : *from.mutable_content()) {
-    MoveContent(content, mover, to.add_content());
-    if (!mover.ok()) return mover.Fault();
-  }
-  if (!from.structured_json().empty()) {
-    mover.JsonText(from.mutable_structured_json(), "structured_json", /*object=*/false,
-                   to.mutable_structured_json());
-  }
-  if (!from.meta_json().empty()) {
-    mover.JsonText(from.mutable_meta_json(), "meta_json", /*object=*/true, to.mutable_meta_json());
-  }
-  if (!from.summary().empty()) mover.Text(from.mutable_summary(), "summary", to.mutable_summary());
-  if (from.is_error() || from.has_error()) {
-    to.set_is_error(true);
-    MoveError(*from.mutable_error(), mover, to.mutable_error());
-  }
-  return mover.ok() ? std::move(to) : mover.Fault();
+v1::ToolResult Dropped(absl::string_view tool, absl::string_view fault) {
+  return ToolInternal(absl::StrCat("The tool ", ForMessage(tool, 200),
+                                   " ran, but its result was dropped: ", fault,
+                                   ". Its author must mend it."));
 }
 
 absl::StatusOr<v1::ToolResult> TakeFailure(v1::WorkerFailure& failure, absl::string_view tool,
@@ -165,14 +147,14 @@ absl::StatusOr<v1::ToolResult> TakeFailure(v1::WorkerFailure& failure, absl::str
   if (failure.code() == v1::WORKER_FAILURE_CODE_NOT_STARTED)
     return ToolNotStarted(tool, worker, failure.message());
   v1::ToolResult result;
-  Mover mover(tool, limits);
+  Mover mover(kWorker, limits);
   std::string message;
   mover.Text(failure.mutable_message(), "a failure's message", &message);
   std::string details;
   if (!failure.details_json().empty()) {
     mover.JsonText(failure.mutable_details_json(), "details_json", /*object=*/true, &details);
   }
-  if (!mover.ok()) return mover.Fault();
+  if (!mover.ok()) return Dropped(tool, mover.fault());
   const char* reason =
       failure.code() == v1::WORKER_FAILURE_CODE_INVALID_ARGUMENT   ? kToolInvalidArgument
       : failure.code() == v1::WORKER_FAILURE_CODE_EXECUTION_FAILED ? kExecutionFailed
@@ -205,12 +187,41 @@ v1::ToolResult ToolInternal(absl::string_view text) {
   return result;
 }
 
+absl::StatusOr<v1::ToolResult> TakeToolResult(v1::WorkerToolResult& from,
+                                              const WorkerResultLimits& limits,
+                                              absl::string_view sender) {
+  v1::ToolResult to;
+  Mover mover(sender, limits);
+  for (v1::WorkerContent& content : *from.mutable_content()) {
+    MoveContent(content, mover, to.add_content());
+    if (!mover.ok()) return absl::InvalidArgumentError(mover.fault());
+  }
+  if (!from.structured_json().empty()) {
+    mover.JsonText(from.mutable_structured_json(), "structured_json", /*object=*/false,
+                   to.mutable_structured_json());
+  }
+  if (!from.meta_json().empty()) {
+    mover.JsonText(from.mutable_meta_json(), "meta_json", /*object=*/true, to.mutable_meta_json());
+  }
+  if (!from.summary().empty()) mover.Text(from.mutable_summary(), "summary", to.mutable_summary());
+  if (from.is_error() || from.has_error()) {
+    to.set_is_error(true);
+    MoveError(*from.mutable_error(), mover, to.mutable_error());
+  }
+  if (!mover.ok()) return absl::InvalidArgumentError(mover.fault());
+  return to;
+}
+
 absl::StatusOr<v1::ToolResult> TakeOutcome(v1::WorkerResult& answer, absl::string_view tool,
                                            absl::string_view worker,
                                            const WorkerResultLimits& limits) {
   switch (answer.outcome_case()) {
-    case v1::WorkerResult::kResult:
-      return TakeResult(*answer.mutable_result(), tool, limits);
+    case v1::WorkerResult::kResult: {
+      absl::StatusOr<v1::ToolResult> result =
+          TakeToolResult(*answer.mutable_result(), limits, kWorker);
+      if (result.ok()) return result;
+      return Dropped(tool, result.status().message());
+    }
     case v1::WorkerResult::kFailure:
       return TakeFailure(*answer.mutable_failure(), tool, worker, limits);
     case v1::WorkerResult::OUTCOME_NOT_SET:

@@ -28,6 +28,12 @@ absl::StatusOr<v1::ToolResult> TakeOutcome(v1::WorkerResult& answer, absl::strin
                                            absl::string_view worker,
                                            const WorkerResultLimits& limits);
 
+// A result alone, of whoever is called `sender` in the fault: its texts taken out as above. Fails
+// with what is wrong with it.
+absl::StatusOr<v1::ToolResult> TakeToolResult(v1::WorkerToolResult& from,
+                                              const WorkerResultLimits& limits,
+                                              absl::string_view sender = "it");
+
 // Bytes of JSON in an answer that TakeOutcome would parse: what decides whether it may run on a
 // callback thread.
 size_t JsonBytesOf(const v1::WorkerResult& answer);

@@ -218,6 +218,7 @@ void WorkerSession::RunSet(WorkerSet set) {
   const size_t bytes = set.bytes;
   const bool refused = !set.refusal.empty();
   if (over()) return;  // a lost worker's tools are not put in place any more
+  WatchSessionsFor(set);
   WorkerSetOutcome outcome = PublishSet(parts_.registry, backend(), std::move(set));
   {
     absl::MutexLock lock(&mu_);
@@ -367,6 +368,16 @@ const v1::WorkerServiceAttachResponse* WorkerSession::NextMessage() {
     return &control_message_;
   }
   if (phase_ != Phase::kAttached) return nullptr;
+  if (!notes_.empty()) {
+    SessionNote note = std::move(notes_.front());
+    notes_.pop_front();
+    if (note.opened) {
+      control_message_.mutable_session_opened()->set_session_id(std::move(note.session_id));
+    } else {
+      control_message_.mutable_session_closed()->set_session_id(std::move(note.session_id));
+    }
+    return &control_message_;
+  }
   if (backend_->TakeCancel(control_message_.mutable_cancel())) return &control_message_;
   v1::WorkerInvocations* invocations = invocations_message_.mutable_invocations();
   invocations->clear_invocations();

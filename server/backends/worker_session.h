@@ -17,6 +17,7 @@
 #include "registry/base/clock.h"
 #include "registry/base/timers.h"
 #include "registry/registry.h"
+#include "registry/session_table.h"
 #include "server/backends/strand.h"
 #include "server/backends/worker_backend.h"
 #include "server/backends/worker_decode.h"
@@ -40,7 +41,7 @@ class WorkerTransport {
 };
 
 // Thread-safe. The transport's events come from any thread; OnMessage one at a time.
-class WorkerSession : public std::enable_shared_from_this<WorkerSession> {
+class WorkerSession : public SessionWatcher, public std::enable_shared_from_this<WorkerSession> {
  public:
   // What the session needs of the hub. Called without locks held.
   class Owner {
@@ -62,6 +63,7 @@ class WorkerSession : public std::enable_shared_from_this<WorkerSession> {
     Executor* executor;
     std::shared_ptr<StrandGate> gate;
     std::shared_ptr<Owner> owner;
+    SessionTable* sessions = nullptr;  // null: there are no sessions
   };
   struct Options {
     std::string principal;
@@ -75,7 +77,7 @@ class WorkerSession : public std::enable_shared_from_this<WorkerSession> {
     v1::WorkerLimits limits;  // for the welcome; max_in_flight is filled in
   };
   WorkerSession(Parts parts, Options options, std::shared_ptr<WorkerTransport> transport);
-  ~WorkerSession();
+  ~WorkerSession() override;
 
   // Once, before any event: starts watching over the hello.
   void Begin();
@@ -86,6 +88,12 @@ class WorkerSession : public std::enable_shared_from_this<WorkerSession> {
   void OnWriteDone(bool ok);
   void OnReadsDone();  // the worker closed its side, or the stream broke
   void OnBroken();     // the stream broke; also after it ended
+
+  // SessionWatcher: once it has published a session-scoped tool, the worker is told of every
+  // session before any call of it.
+  void NoteOpened(const std::string& session_id) override;
+  void NoteClosed(const std::string& session_id) override;
+  void ActOnNotes() override;
 
   // For the hub.
   // Tells the worker; changes nothing else.
@@ -119,6 +127,7 @@ class WorkerSession : public std::enable_shared_from_this<WorkerSession> {
   void OnDraining(const v1::WorkerDraining& draining);
   void Enqueue(WorkerSet set);
   void RunSet(WorkerSet set);
+  void WatchSessionsFor(const WorkerSet& set);
   void EndIfRetiredAndIdle();
   void EndNow(absl::Status status, bool flush);
   // Queues a message that is not an invocation, and writes if it can.
@@ -147,8 +156,14 @@ class WorkerSession : public std::enable_shared_from_this<WorkerSession> {
   WorkerSets sets_ ABSL_GUARDED_BY(mu_);
   size_t jobs_ ABSL_GUARDED_BY(mu_) = 0;
   bool published_ ABSL_GUARDED_BY(mu_) = false;
+  bool watches_sessions_ ABSL_GUARDED_BY(mu_) = false;
   std::deque<v1::WorkerServiceAttachResponse> control_ ABSL_GUARDED_BY(mu_);
   size_t control_bytes_ ABSL_GUARDED_BY(mu_) = 0;
+  struct SessionNote {
+    bool opened;
+    std::string session_id;
+  };
+  std::deque<SessionNote> notes_ ABSL_GUARDED_BY(mu_);
   bool writing_ ABSL_GUARDED_BY(mu_) = false;
   bool finished_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status end_status_ ABSL_GUARDED_BY(mu_);

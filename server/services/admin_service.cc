@@ -4,62 +4,23 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "registry/base/errors.h"
 #include "registry/name.h"
 #include "server/config.h"
 #include "server/rpc/unary.h"
 #include "server/services/core.h"
+#include "server/services/page.h"
 #include "server/services/services.h"
 #include "toolrack/v1/admin_service.grpc.pb.h"
 
 namespace toolrack {
 namespace {
 
-constexpr int kDefaultPage = 100;
-constexpr int kMaxPage = 1000;
 constexpr absl::Duration kMaxGrace = absl::Hours(24);
 
-// A page token is the key of the last item of the page before, so that a list that changes between
-// pages neither repeats nor skips what stayed.
-std::string ToToken(const std::string& key) { return absl::WebSafeBase64Escape(key); }
-
-absl::StatusOr<std::string> FromToken(const std::string& token) {
-  std::string key;
-  if (!token.empty() && !absl::WebSafeBase64Unescape(token, &key)) {
-    return RequestInvalid("page_token", token, "the next_page_token of the page before");
-  }
-  return key;
-}
-
-// The items whose key is over `after`, at most a page of them. `items` are sorted by key.
-template <typename Item, typename KeyOf, typename Add>
-absl::StatusOr<std::string> Page(std::vector<Item>& items, int32_t page_size,
-                                 const std::string& page_token, KeyOf key_of, Add add) {
-  if (page_size < 0) {
-    return RequestInvalid("page_size", absl::StrCat(page_size), "0 to 1000");
-  }
-  absl::StatusOr<std::string> after = FromToken(page_token);
-  if (!after.ok()) return after.status();
-  const int size = page_size == 0 ? kDefaultPage : std::min(page_size, kMaxPage);
-  int count = 0;
-  std::string last;
-  for (Item& item : items) {
-    std::string key = key_of(item);
-    if (!page_token.empty() && key <= *after) continue;
-    if (count == size) return ToToken(last);
-    ++count;
-    last = std::move(key);
-    add(std::move(item));
-  }
-  return std::string();
-}
-
 std::string CallKey(const v1::CallInfo& call) {
-  // Sorts like the time as long as all digits are there.
-  return absl::StrCat(absl::Dec(call.start_time().seconds(), absl::kZeroPad12),
-                      absl::Dec(call.start_time().nanos(), absl::kZeroPad9), "/", call.call_id());
+  return absl::StrCat(TimeKey(call.start_time()), "/", call.call_id());
 }
 
 class AdminService final : public v1::AdminService::CallbackService {
@@ -69,6 +30,7 @@ class AdminService final : public v1::AdminService::CallbackService {
         max_pending_(core->config.limits().max_pending_requests()),
         status_(core->methods->Get("AdminService/GetStatus")),
         list_workers_(core->methods->Get("AdminService/ListWorkers")),
+        list_hooks_(core->methods->Get("AdminService/ListHooks")),
         list_calls_(core->methods->Get("AdminService/ListCalls")),
         cancel_(core->methods->Get("AdminService/CancelCall")),
         enable_(core->methods->Get("AdminService/SetToolEnabled")),
@@ -87,6 +49,13 @@ class AdminService final : public v1::AdminService::CallbackService {
                                         v1::ListWorkersResponse* response) override {
     return AnswerOn(core_.executor, max_pending_, context, response, list_workers_,
                     [this, request] { return WorkersPage(*request); });
+  }
+
+  grpc::ServerUnaryReactor* ListHooks(grpc::CallbackServerContext* context,
+                                      const v1::ListHooksRequest* request,
+                                      v1::ListHooksResponse* response) override {
+    return AnswerOn(core_.executor, max_pending_, context, response, list_hooks_,
+                    [this, request] { return HooksPage(*request); });
   }
 
   grpc::ServerUnaryReactor* ListCalls(grpc::CallbackServerContext* context,
@@ -140,6 +109,22 @@ class AdminService final : public v1::AdminService::CallbackService {
     absl::StatusOr<std::string> next =
         Page(workers, request.page_size(), request.page_token(), key_of,
              [&out](v1::WorkerInfo worker) { *out.add_workers() = std::move(worker); });
+    if (!next.ok()) return next.status();
+    out.set_next_page_token(*std::move(next));
+    return out;
+  }
+
+  absl::StatusOr<v1::ListHooksResponse> HooksPage(const v1::ListHooksRequest& request) {
+    v1::ListHooksResponse out;
+    // The order in which they are asked, as text: the highest priority first, then by name.
+    const auto key_of = [](const v1::HookInfo& hook) {
+      const int64_t rank = int64_t{INT32_MAX} - hook.priority();
+      return absl::StrCat(absl::Dec(rank, absl::kZeroPad12), "/", hook.hook_name());
+    };
+    std::vector<v1::HookInfo> hooks = core_.hooks->List();
+    absl::StatusOr<std::string> next =
+        Page(hooks, request.page_size(), request.page_token(), key_of,
+             [&out](v1::HookInfo hook) { *out.add_hooks() = std::move(hook); });
     if (!next.ok()) return next.status();
     out.set_next_page_token(*std::move(next));
     return out;
@@ -210,6 +195,7 @@ class AdminService final : public v1::AdminService::CallbackService {
   const uint64_t max_pending_;
   MethodStats* const status_;
   MethodStats* const list_workers_;
+  MethodStats* const list_hooks_;
   MethodStats* const list_calls_;
   MethodStats* const cancel_;
   MethodStats* const enable_;

@@ -8,10 +8,12 @@
 #include "absl/time/time.h"
 #include "registry/base/clock.h"
 #include "registry/base/executor.h"
+#include "registry/call/hook_set.h"
 #include "registry/call/pipeline.h"
 #include "registry/call/result_store.h"
 #include "registry/registry.h"
 #include "registry/search/search.h"
+#include "registry/session_table.h"
 #include "server/backends/worker_hub.h"
 #include "server/rpc/method_stats.h"
 #include "server/services/watch_set.h"
@@ -37,6 +39,8 @@ struct Core {
   Searcher* searcher = nullptr;
   CallPipeline* pipeline = nullptr;
   ResultStore* results = nullptr;
+  SessionTable* sessions = nullptr;
+  HookSet* hooks = nullptr;
   WorkerHub* workers = nullptr;
   Executor* executor = nullptr;  // for requests that take over 100 µs
   Clock* clock = nullptr;

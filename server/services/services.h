@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "server/backends/worker_hub.h"
+#include "server/hooks/hook_hub.h"
 #include "server/services/core.h"
 
 namespace toolrack {
@@ -20,12 +21,19 @@ std::unique_ptr<grpc::Service> MakeToolService(const Core* core);
 // toolrack.v1.RendererService.
 std::unique_ptr<grpc::Service> MakeRendererService(const Core* core);
 
+// toolrack.v1.SessionService. `everybodys`: for those who may see every session, else a caller sees
+// its own.
+std::unique_ptr<grpc::Service> MakeSessionService(const Core* core, bool everybodys);
+
 // toolrack.v1.AdminService.
 std::unique_ptr<grpc::Service> MakeAdminService(const Core* core);
 
 // grpc.reflection.v1.ServerReflection over the descriptors of this process. Lists `services`.
 std::unique_ptr<grpc::Service> MakeReflectionService(std::vector<std::string> services,
                                                      Executor* executor);
+
+// toolrack.v1.HookService. The hub outlives the service.
+std::unique_ptr<grpc::Service> MakeHookService(HookHub* hub);
 
 // toolrack.v1.WorkerService. The hub outlives the service.
 std::unique_ptr<grpc::Service> MakeWorkerService(WorkerHub* hub);

@@ -131,11 +131,21 @@ class ToolService final : public v1::ToolService::CallbackService {
   grpc::ServerUnaryReactor* ExplainCall(grpc::CallbackServerContext* context,
                                         const v1::ExplainCallRequest* request,
                                         v1::ExplainCallResponse* response) override {
-    return AnswerOn(core_.executor, max_pending_, context, response, explain_,
-                    [this, request, caller = CallerOf(*context)] {
-                      return absl::StatusOr<v1::ExplainCallResponse>(
-                          core_.pipeline->Explain(ToCall(*request), caller));
-                    });
+    auto* call = new StoppableUnaryCall<v1::ExplainCallResponse>(context, response, explain_);
+    const bool taken = core_.executor->Post([this, call, request, caller = CallerOf(*context)] {
+      try {
+        core_.pipeline->Explain(ToCall(*request), caller, call->stop(),
+                                [call](absl::StatusOr<v1::ExplainCallResponse> answer) {
+                                  call->Answer(std::move(answer));
+                                });
+      } catch (const std::exception& error) {
+        call->Answer(InternalError(call->method(), error.what()));
+      }
+    });
+    if (!taken) {
+      call->Answer(QueueFull("limits.max_pending_requests", max_pending_, "this daemon"));
+    }
+    return call;
   }
 
   grpc::ServerWriteReactor<v1::WatchToolsResponse>* WatchTools(

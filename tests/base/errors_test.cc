@@ -60,11 +60,24 @@ std::vector<Maker> Makers() {
        {"tool", "nearest"},
        no},
       {"SessionNotFound",
-       SessionNotFound("s", true),
+       SessionNotFound("s", SessionEnd::kExpired),
        StatusCode::kNotFound,
        v1::ERROR_REASON_SESSION_NOT_FOUND,
-       {"session", "expired"},
+       {"session", "expired", "ended"},
        no},
+      {"HookDenied",
+       HookDenied("t", "h", "not today"),
+       StatusCode::kPermissionDenied,
+       v1::ERROR_REASON_HOOK_DENIED,
+       {"tool", "hook", "hook_reason"},
+       no},
+      {"HookUnavailable",
+       HookUnavailable("t", "h", "did not answer within 1s"),
+       StatusCode::kUnavailable,
+       v1::ERROR_REASON_HOOK_UNAVAILABLE,
+       {"tool", "hook", "why"},
+       no,
+       true},
       {"ResultNotFound",
        ResultNotFound("h", false),
        StatusCode::kNotFound,
@@ -211,6 +224,23 @@ std::vector<Maker> Makers() {
   };
 }
 
+TEST(Errors, CanBeSaidAnewWithoutLosingTheirDetails) {
+  const absl::Status fault = ArgumentsInvalid("t", "d", {{"/n", "expected integer"}});
+  const absl::Status blamed = BlameHook(fault, "h");
+  const absl::Status noted = NoteDefinitionChanged(fault);
+  for (const absl::Status& status : {blamed, noted}) {
+    EXPECT_EQ(status.code(), fault.code());
+    EXPECT_EQ(ReasonOf(status), v1::ERROR_REASON_ARGUMENTS_INVALID);
+    ASSERT_EQ(FaultsOf(status).size(), 1u);
+    EXPECT_EQ(FaultsOf(status)[0].field, "/n");
+    EXPECT_TRUE(SurelyNotExecuted(status));
+    EXPECT_NE(status.message().find(fault.message()), absl::string_view::npos);
+  }
+  EXPECT_EQ(MetadataOf(blamed)["hook"], "h");
+  EXPECT_EQ(MetadataOf(noted)["definition_changed"], "true");
+  EXPECT_EQ(MetadataOf(fault).count("hook"), 0u);
+}
+
 TEST(Errors, EachHasItsCodeReasonMetadataAndOutcome) {
   std::set<v1::ErrorReason> seen;
   for (const Maker& each : Makers()) {
@@ -256,8 +286,9 @@ TEST(Errors, FaultsOfArgumentsAreFieldViolations) {
 TEST(Errors, HostileTextStaysValidUtf8AndShort) {
   const std::string hostile = std::string("\xFF\x01\n", 3) + std::string(100000, 'x');
   for (const absl::Status& status :
-       {ToolNotFound(hostile, {}), SessionNotFound(hostile, false), NameInvalid(hostile, "rule"),
-        RequestInvalid("f", hostile, "e"), CallNotFound(hostile), ResultNotFound(hostile, true)}) {
+       {ToolNotFound(hostile, {}), SessionNotFound(hostile, SessionEnd::kUnknown),
+        NameInvalid(hostile, "rule"), RequestInvalid("f", hostile, "e"), CallNotFound(hostile),
+        ResultNotFound(hostile, true)}) {
     EXPECT_TRUE(IsUtf8(status.message()));
     EXPECT_LT(status.message().size(), 1000u);
     for (const auto& [key, value] : MetadataOf(status)) {

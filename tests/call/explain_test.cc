@@ -30,7 +30,7 @@ class ExplainTest : public testing::Test {
     EXPECT_TRUE(rig_.registry.SetToolEnabled("off", false).ok());
   }
   v1::ExplainCallResponse Explain(const v1::CallToolRequest& request) {
-    return rig_.pipeline.Explain(request, {"uid:1", "", absl::InfiniteDuration()});
+    return ExplainNow(rig_.pipeline, request, {"uid:1", "", absl::InfiniteDuration()});
   }
 
   Rig rig_;
@@ -39,8 +39,8 @@ class ExplainTest : public testing::Test {
 TEST_F(ExplainTest, TellsEveryStepOfACallThatWouldRun) {
   const v1::ExplainCallResponse response = Explain(Rig::Request("t", R"({"n":1})"));
   EXPECT_THAT(StepNames(response),
-              ElementsAre("+limits", "+lookup", ".permission", "+arguments", "+validation",
-                          ".hooks", ".approval", "+capacity", "+route"));
+              ElementsAre("+limits", ".session", "+lookup", ".permission", "+arguments",
+                          "+validation", ".hooks", ".approval", "+capacity", "+route"));
   EXPECT_TRUE(response.verdict().would_run());
   EXPECT_EQ(response.verdict().code(), 0);
   EXPECT_EQ(response.verdict().reason(), "");
@@ -48,8 +48,8 @@ TEST_F(ExplainTest, TellsEveryStepOfACallThatWouldRun) {
 
 TEST_F(ExplainTest, EndsAtTheFirstRefusalWithItsFaults) {
   const v1::ExplainCallResponse response = Explain(Rig::Request("t", R"({"n":"x"})"));
-  EXPECT_THAT(StepNames(response),
-              ElementsAre("+limits", "+lookup", ".permission", "+arguments", "!validation"));
+  EXPECT_THAT(StepNames(response), ElementsAre("+limits", ".session", "+lookup", ".permission",
+                                               "+arguments", "!validation"));
   EXPECT_FALSE(response.verdict().would_run());
   EXPECT_EQ(response.verdict().code(), 3);
   EXPECT_EQ(response.verdict().reason(), "ARGUMENTS_INVALID");
@@ -124,7 +124,7 @@ TEST_F(ExplainTest, VerdictsDependOnSchemaAndArgumentsAlone) {
     v1::CallToolRequest request = Rig::Request("t", arguments[i]);
     request.set_call_id("x");
     request.set_call_index(9);
-    EXPECT_EQ(rig_.pipeline.Explain(request, {"uid:99", "trace", absl::Seconds(1)})
+    EXPECT_EQ(ExplainNow(rig_.pipeline, request, {"uid:99", "trace", absl::Seconds(1)})
                   .verdict()
                   .SerializeAsString(),
               before[i])
@@ -141,7 +141,7 @@ TEST(ExplainLimitsTest, SaysThatALimitIsReached) {
   Answer answer;
   rig.Start(Rig::Request("t"), answer);
   const v1::ExplainCallResponse response =
-      rig.pipeline.Explain(Rig::Request("t"), {"uid:1", "", absl::InfiniteDuration()});
+      ExplainNow(rig.pipeline, Rig::Request("t"), {"uid:1", "", absl::InfiniteDuration()});
   EXPECT_THAT(StepNames(response), ElementsAre("!limits"));
   EXPECT_EQ(response.verdict().reason(), "CONCURRENCY");
   rig.backend->Take().done(TextResult(""));

@@ -159,11 +159,11 @@ TEST(RateLimitTest, RefusesWhatComesTooFastAndSaysWhenToComeBack) {
   EXPECT_EQ(rig.backend->held(), 3u);
   // Asking what would happen takes nothing.
   for (int i = 0; i < 9; ++i) {
-    EXPECT_EQ(rig.pipeline.Explain(Rig::Request("t"), {"uid:1", "", {}}).verdict().reason(),
+    EXPECT_EQ(ExplainNow(rig.pipeline, Rig::Request("t"), {"uid:1", "", {}}).verdict().reason(),
               "RATE");
   }
   rig.clock.Advance(absl::Seconds(1));
-  EXPECT_TRUE(rig.pipeline.Explain(Rig::Request("t"), {"uid:1", "", {}}).verdict().would_run());
+  EXPECT_TRUE(ExplainNow(rig.pipeline, Rig::Request("t"), {"uid:1", "", {}}).verdict().would_run());
   rig.Start(Rig::Request("t"), answers[4]);
   for (int i = 0; i < 4; ++i) End(rig);
   EXPECT_TRUE(answers[4].status().ok());
@@ -196,12 +196,13 @@ TEST_F(BreakerTest, LeavesAFailingBackendAloneAndTriesItAgain) {
   EXPECT_EQ(refused.executed(), "no");
   EXPECT_EQ(RetryDelayOf(refused.status()), absl::Seconds(10));
   const v1::ExplainCallResponse explained =
-      rig_.pipeline.Explain(Rig::Request("u"), {"uid:1", "", {}});
+      ExplainNow(rig_.pipeline, Rig::Request("u"), {"uid:1", "", {}});
   EXPECT_EQ(explained.verdict().reason(), "CIRCUIT_OPEN");
   EXPECT_EQ(explained.verdict().message(), refused.status().message());
 
   rig_.clock.Advance(absl::Seconds(10));
-  EXPECT_TRUE(rig_.pipeline.Explain(Rig::Request("u"), {"uid:1", "", {}}).verdict().would_run());
+  EXPECT_TRUE(
+      ExplainNow(rig_.pipeline, Rig::Request("u"), {"uid:1", "", {}}).verdict().would_run());
   Answer probe;
   rig_.Start(Rig::Request("t"), probe);
   EXPECT_EQ(rig_.backend->held(), 1u);

@@ -112,7 +112,7 @@ class ShapeTest : public testing::Test {
   void Cap(uint64_t bytes, v1::ToolResult& result) {
     ResultLimits limits;
     limits.cap_bytes = bytes;
-    CapResult(limits, "me", store_, result);
+    CapResult(limits, "me", "", store_, result);
   }
 
   FakeClock clock_;
@@ -216,7 +216,7 @@ TEST_F(ShapeTest, SaysSoWhenNothingCouldBeKept) {
   v1::ToolResult result = TextResult(std::string(2000, 'x'));
   ResultLimits limits;
   limits.cap_bytes = 1000;
-  CapResult(limits, "me", small, result);
+  CapResult(limits, "me", "", small, result);
   EXPECT_TRUE(result.truncated());
   EXPECT_EQ(result.result_handle(), "");
   EXPECT_THAT(result.content(0).text().text(), HasSubstr("results.max_stored_bytes"));

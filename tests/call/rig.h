@@ -43,6 +43,20 @@ struct Answer {
   std::string text() const { return result().content(0).text().text(); }
 };
 
+// Explain, for a pipeline whose hooks answer at once.
+inline v1::ExplainCallResponse ExplainNow(CallPipeline& pipeline, v1::CallToolRequest request,
+                                          Caller caller = {"uid:1", "", absl::InfiniteDuration()}) {
+  v1::ExplainCallResponse out;
+  int times = 0;
+  pipeline.Explain(std::move(request), std::move(caller), StopSource(),
+                   [&](absl::StatusOr<v1::ExplainCallResponse> response) {
+                     ++times;
+                     out = *std::move(response);
+                   });
+  EXPECT_EQ(times, 1);
+  return out;
+}
+
 class Rig {
  public:
   explicit Rig(PipelineOptions options = {})

@@ -269,10 +269,11 @@ class ChangeLog {
 // The example worker as a child process; killed when the object goes.
 class WorkerProcess {
  public:
-  WorkerProcess(const std::string& address, const std::string& name) {
+  WorkerProcess(const std::string& address, const std::string& name,
+                const std::string& example = "example_worker") {
     const char* folder = std::getenv("TOOLRACK_BIN_DIR");
     const std::string program =
-        std::string(folder != nullptr ? folder : TOOLRACK_BIN_DIR) + "/example_worker";
+        std::string(folder != nullptr ? folder : TOOLRACK_BIN_DIR) + "/" + example;
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);

@@ -111,6 +111,66 @@ TEST(WorkerSdk, ServesATypedTool) {
   EXPECT_EQ(ReasonOf(wrong.Status()), v1::ERROR_REASON_ARGUMENTS_INVALID);
 }
 
+class Tally {
+ public:
+  explicit Tally(std::atomic<int>* alive) : alive_(alive) { ++*alive_; }
+  ~Tally() { --*alive_; }
+  Tally(const Tally&) = delete;
+  Tally& operator=(const Tally&) = delete;
+  int64_t Add(const Sum& sum) { return total_ += sum.a + sum.b; }
+  std::string StateJson() const { return absl::StrCat(total_.load()); }
+
+ private:
+  std::atomic<int>* const alive_;
+  std::atomic<int64_t> total_{0};
+};
+
+// Each session has an instance of its own in the worker's process, made when it opens, gone when it
+// closes, also when that happens while the worker is away.
+TEST(WorkerSdk, GivesEachSessionAnInstanceOfATypedTool) {
+  TestServer server;
+  std::atomic<int> alive{0};
+  Worker worker(Options(server, "w"));
+  const ToolSpec spec = ToolSpec("tally", "Adds up.").PerSession();
+  AddTypedTool(worker, "ns", [&alive, spec] {
+    return MakeTool(spec, std::make_shared<Tally>(&alive), &Tally::Add)();
+  });
+  ASSERT_TRUE(worker.Start().ok());
+  ASSERT_TRUE(worker.WaitUntilPublished(kHung));
+  const auto sessions = server.Sessions();
+  const auto tools = server.Tools();
+  const auto open = [&] {
+    v1::Session session;
+    EXPECT_TRUE(sessions->OpenSession(NewContext().get(), {}, &session).ok());
+    return session.session_id();
+  };
+  const auto add = [&](const std::string& session) {
+    v1::CallToolRequest request;
+    request.set_name("ns__tally");
+    request.set_arguments_json(R"({"a":1,"b":1})");
+    request.set_session_id(session);
+    v1::CallToolResponse response;
+    const grpc::Status status = tools->CallTool(NewContext().get(), request, &response);
+    return status.ok() ? response.result().structured_json() : status.error_message();
+  };
+  const std::string one = open();
+  const std::string two = open();
+  EXPECT_EQ(add(one), "2");
+  EXPECT_EQ(add(one), "4");
+  EXPECT_EQ(add(two), "2");
+  EXPECT_EQ(add(""), "2");
+  EXPECT_EQ(alive.load(), 3);
+  const ToolEntryPtr entry = server->registry().snapshot()->Get("ns__tally");
+  EXPECT_EQ(entry->backends[0]->StateJson(*entry, one), "4");
+  // The daemon starts anew: its sessions are gone, and so are their instances.
+  server.Restart();
+  ChangeLog changes(server->registry());
+  ASSERT_TRUE(changes.WaitFor("ns__tally", v1::TOOL_STATE_ACTIVE));
+  const absl::Time end = absl::Now() + kHung;
+  while (alive.load() != 1 && absl::Now() < end) std::this_thread::yield();
+  EXPECT_EQ(alive.load(), 1);
+}
+
 TEST(WorkerSdk, PublishesALargeSetInChunks) {
   TestServer server;
   Worker worker(Options(server, "w"));

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import unittest
 
+import grpc
 import harness
 from toolrack.v1 import tool_service_pb2 as pb
 
@@ -86,8 +87,42 @@ class Examples(unittest.TestCase):
         self.assertLessEqual({"echo", "py__add"}, {line.split()[0] for line in ran.stdout.splitlines()})
 
     def test_the_python_examples_are_short(self):
-        for name in ("worker.py", "caller.py"):
+        for name in ("worker.py", "caller.py", "approver.py"):
             self.assertLess(len((EXAMPLES / "python" / name).read_text().splitlines()), 80, name)
+
+
+class Approver(unittest.TestCase):
+    """The hook in Python, with the test as the person at the desk."""
+
+    def ask(self, daemon, tool, arguments):
+        return daemon.tools.CallTool.future(pb.CallToolRequest(name=tool, arguments_json=arguments),
+                                            timeout=harness.PATIENCE)
+
+    def test_a_person_decides_about_dangerous_calls(self):
+        harness.require(self, "python")
+        with harness.Daemon({"tools": [{"name": "echo", "risk": "dangerous"}]}) as daemon:
+            hook = subprocess.Popen([sys.executable, EXAMPLES / "python" / "approver.py", daemon.control],
+                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            self.addCleanup(hook.wait)
+            self.addCleanup(hook.kill)
+            self.assertEqual(hook.stdout.readline(), "attached\n")
+            for said, allowed in (("y", True), ("n", False)):
+                call = self.ask(daemon, "echo", '{"text": "drop it all"}')
+                asked = ""
+                while "Allow it?" not in asked:
+                    asked += hook.stdout.readline()
+                self.assertIn("echo", asked)
+                self.assertIn("drop it all", asked)
+                hook.stdin.write(said + "\n")
+                hook.stdin.flush()
+                if allowed:
+                    self.assertEqual(call.result().result.content[0].text.text, "drop it all")
+                    continue
+                error = call.exception()
+                self.assertEqual(error.code(), grpc.StatusCode.PERMISSION_DENIED)
+                self.assertIn("a person said no", error.details())
+            # What is not dangerous needs nobody.
+            self.assertIn("4", str(self.ask(daemon, "calculator", '{"expression": "2+2"}').result().result))
 
 
 if __name__ == "__main__":

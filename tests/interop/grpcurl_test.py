@@ -4,9 +4,11 @@ import unittest
 
 import grpc
 import harness
-from toolrack.v1 import admin_service_pb2, renderer_service_pb2, tool_service_pb2, worker_service_pb2
+from toolrack.v1 import (admin_service_pb2, hook_service_pb2, renderer_service_pb2, session_service_pb2,
+                         tool_service_pb2, worker_service_pb2)
 
-SERVICES = [service for module in (tool_service_pb2, renderer_service_pb2, worker_service_pb2, admin_service_pb2)
+SERVICES = [service for module in (tool_service_pb2, renderer_service_pb2, session_service_pb2, worker_service_pb2,
+                                   hook_service_pb2, admin_service_pb2)
             for service in module.DESCRIPTOR.services_by_name.values()]
 HELLO = {"hello": {"workerName": "grpcurl", "protocolVersion": 1}}
 PUBLISH = {"publish": {"namespace": "by-hand", "generation": 1, "commit": True,
@@ -51,9 +53,20 @@ CASES = {
     "RendererService/FormatResult": ("agent", [{"renderer": "openai_chat", "call": {"callId": "c"},
                                                 "status": {"message": "No."}}],
                                      field("message", lambda message: "No." in message["json"])),
+    "SessionService/OpenSession": ("agent", [{"loadedTools": ["echo"], "ttl": "60s"}],
+                                   field("loadedTools", lambda tools: tools[0]["name"] == "echo")),
+    "SessionService/GetSession": ("agent", [{"sessionId": "none"}], "NotFound"),
+    "SessionService/ListSessions": ("control", [{}], field("sessions", lambda sessions: len(sessions) == 1)),
+    "SessionService/CloseSession": ("agent", [{"sessionId": "none"}], "NotFound"),
+    "SessionService/LoadTools": ("agent", [{"sessionId": "none", "names": ["echo"]}], "NotFound"),
+    "SessionService/UnloadTools": ("agent", [{"sessionId": "none", "names": ["echo"]}], "NotFound"),
     "WorkerService/Attach": ("worker", [HELLO, PUBLISH], lambda answers: "welcome" in answers[0]),
+    "HookService/Attach": ("control", [{"hello": {"hookName": "grpcurl", "protocolVersion": 1,
+                                                  "points": ["HOOK_POINT_POST_CALL"], "observeOnly": True}}],
+                           lambda answers: "welcome" in answers[0]),
     "AdminService/GetStatus": ("control", [{}], field("state", lambda state: state == "serving")),
     "AdminService/ListWorkers": ("control", [{}], lambda answers: len(answers) == 1),
+    "AdminService/ListHooks": ("control", [{}], lambda answers: len(answers) == 1),
     "AdminService/ListCalls": ("control", [{}], lambda answers: len(answers) == 1),
     "AdminService/CancelCall": ("control", [{"callId": "none"}], "NotFound"),
     "AdminService/SetToolEnabled": ("control", [{"name": "echo", "enabled": True}], field("revision", bool)),
@@ -96,8 +109,9 @@ class Grpcurl(unittest.TestCase):
                 self.assertTrue(expected(documents(ran.stdout)), ran.stdout)
 
     def test_every_socket_lists_its_services(self):
-        own = {"agent": {"ToolService", "RendererService"}, "tcp": {"ToolService", "RendererService"}, "worker": {"ToolService", "WorkerService"},
-               "control": {"ToolService", "WorkerService", "AdminService"}}
+        agents = {"ToolService", "RendererService", "SessionService"}
+        own = {"agent": agents, "tcp": agents, "worker": agents | {"WorkerService"},
+               "control": agents | {"WorkerService", "HookService", "AdminService"}}
         for socket, services in own.items():
             ran = self.daemon.grpcurl(socket, "list")
             self.assertEqual(ran.returncode, 0, ran.stderr)

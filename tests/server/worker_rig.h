@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "registry/registry.h"
+#include "registry/session_table.h"
 #include "registry/snapshot.h"
 #include "server/backends/worker_hub.h"
 #include "server/backends/worker_hub_state.h"
@@ -169,8 +170,10 @@ class WorkerRig {
   explicit WorkerRig(WorkerHubOptions options = {})
       : timers(&clock),
         registry(RegistryOptions{}),
-        hub(std::make_unique<WorkerHub>(WorkerHub::Parts{&registry, &timers, &clock, &executor},
-                                        std::move(options))) {}
+        sessions({&registry, &timers, &clock}, {}),
+        hub(std::make_unique<WorkerHub>(
+            WorkerHub::Parts{&registry, &timers, &clock, &executor, &sessions},
+            std::move(options))) {}
 
   std::unique_ptr<Peer> Connect(const std::string& principal = "uid:1") {
     return std::make_unique<Peer>(hub->state(), principal);
@@ -214,6 +217,7 @@ class WorkerRig {
   FakeTimers timers;
   ManualExecutor executor;
   Registry registry;
+  SessionTable sessions;
   std::shared_ptr<QuietReporter> reporter = std::make_shared<QuietReporter>();
   std::unique_ptr<WorkerHub> hub;
 };

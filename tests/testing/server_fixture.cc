@@ -77,6 +77,9 @@ std::shared_ptr<grpc::Channel> TestServer::Channel(absl::string_view scope) cons
 std::unique_ptr<v1::ToolService::Stub> TestServer::Tools(absl::string_view scope) const {
   return v1::ToolService::NewStub(Channel(scope));
 }
+std::unique_ptr<v1::SessionService::Stub> TestServer::Sessions(absl::string_view scope) const {
+  return v1::SessionService::NewStub(Channel(scope));
+}
 std::unique_ptr<v1::AdminService::Stub> TestServer::Admin() const {
   return v1::AdminService::NewStub(Channel("control"));
 }

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "server/server.h"
 #include "toolrack/v1/admin_service.grpc.pb.h"
+#include "toolrack/v1/session_service.grpc.pb.h"
 #include "toolrack/v1/tool_service.grpc.pb.h"
 #include "toolrack/v1/worker_service.grpc.pb.h"
 
@@ -53,6 +54,7 @@ class TestServer {
   // A connection of its own for each call.
   std::shared_ptr<grpc::Channel> Channel(absl::string_view scope) const;
   std::unique_ptr<v1::ToolService::Stub> Tools(absl::string_view scope = "agent") const;
+  std::unique_ptr<v1::SessionService::Stub> Sessions(absl::string_view scope = "agent") const;
   std::unique_ptr<v1::AdminService::Stub> Admin() const;
   std::unique_ptr<v1::WorkerService::Stub> Workers() const;
 
