@@ -172,7 +172,8 @@ class RendererService final : public v1::RendererService::CallbackService {
  private:
   template <typename Request>
   static absl::StatusOr<RendererSpec> Find(const Request& request) {
-    if (!request.session_id().empty()) return SessionNotFound(request.session_id(), false);
+    if (!request.session_id().empty())
+      return SessionNotFound(request.session_id(), SessionEnd::kUnknown);
     if (request.renderer().empty()) {
       return RequestInvalid("renderer", "", "a renderer's name; ListRenderers has them");
     }
