@@ -40,6 +40,9 @@ class Ongoing {
     if (options.timeout != absl::InfiniteDuration()) {
       context_.set_deadline(DeadlineAfter(options.timeout));
     }
+    if (!options.token.empty()) {
+      context_.AddMetadata("authorization", absl::StrCat("Bearer ", options.token));
+    }
   }
   grpc::ClientContext* operator*() { return &context_; }
 
@@ -280,6 +283,21 @@ absl::StatusOr<v1::CancelCallResponse> Client::CancelCall(const v1::CancelCallRe
 absl::StatusOr<v1::SetToolEnabledResponse> Client::SetToolEnabled(
     const v1::SetToolEnabledRequest& request, const RequestOptions& options) {
   return Unary(stubs_->admin, &v1::AdminService::Stub::SetToolEnabled, request, options);
+}
+
+absl::StatusOr<v1::ApproveToolResponse> Client::ApproveTool(const v1::ApproveToolRequest& request,
+                                                            const RequestOptions& options) {
+  return Unary(stubs_->admin, &v1::AdminService::Stub::ApproveTool, request, options);
+}
+
+absl::StatusOr<v1::ListApprovalsResponse> Client::ListApprovals(
+    const v1::ListApprovalsRequest& request, const RequestOptions& options) {
+  return Unary(stubs_->admin, &v1::AdminService::Stub::ListApprovals, request, options);
+}
+
+absl::StatusOr<v1::DecideApprovalResponse> Client::DecideApproval(
+    const v1::DecideApprovalRequest& request, const RequestOptions& options) {
+  return Unary(stubs_->admin, &v1::AdminService::Stub::DecideApproval, request, options);
 }
 
 absl::StatusOr<v1::DrainResponse> Client::Drain(const v1::DrainRequest& request,

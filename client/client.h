@@ -26,6 +26,8 @@ namespace toolrack {
 struct RequestOptions {
   absl::Duration timeout = absl::InfiniteDuration();  // DEADLINE_EXCEEDED after it
   StopToken stop;                                     // CANCELLED when requested
+  // Sent as `authorization: Bearer …`; empty: none. Without TLS whoever reads the wire reads it.
+  std::string token = {};
 };
 
 class Client {
@@ -104,6 +106,12 @@ class Client {
                                                     const RequestOptions& options = {});
   absl::StatusOr<v1::SetToolEnabledResponse> SetToolEnabled(
       const v1::SetToolEnabledRequest& request, const RequestOptions& options = {});
+  absl::StatusOr<v1::ApproveToolResponse> ApproveTool(const v1::ApproveToolRequest& request,
+                                                      const RequestOptions& options = {});
+  absl::StatusOr<v1::ListApprovalsResponse> ListApprovals(const v1::ListApprovalsRequest& request,
+                                                          const RequestOptions& options = {});
+  absl::StatusOr<v1::DecideApprovalResponse> DecideApproval(
+      const v1::DecideApprovalRequest& request, const RequestOptions& options = {});
   absl::StatusOr<v1::DrainResponse> Drain(const v1::DrainRequest& request,
                                           const RequestOptions& options = {});
 

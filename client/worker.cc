@@ -176,7 +176,7 @@ void Worker::State::Connect() {
   request.mutable_hello()->set_worker_name(options_.name);
   request.mutable_hello()->set_protocol_version(1);
   request.mutable_hello()->set_max_in_flight(options_.max_in_flight);
-  link->Open(stub_.get());
+  link->Open(stub_.get(), options_.token);
   link->Send(std::move(request));
 }
 

@@ -75,6 +75,8 @@ struct WorkerOptions {
   std::string address;
   // 1 to 128 of `[A-Za-z0-9_.:/-]`. The same name takes over from its predecessor.
   std::string name;
+  // A bearer token of a principal with the scope `register`; empty: the peer's user decides.
+  std::string token = {};
   // Calls at once. 0: the daemon's default.
   uint32_t max_in_flight = 0;
   // For WorkerHandler.

@@ -29,7 +29,8 @@ void WorkerLinkCount::WaitForNone() {
       +[](int* live) { return *live == 0; }, &live_));
 }
 
-void WorkerLink::Open(v1::WorkerService::Stub* stub) {
+void WorkerLink::Open(v1::WorkerService::Stub* stub, const std::string& token) {
+  if (!token.empty()) context_.AddMetadata("authorization", "Bearer " + token);
   self_ = shared_from_this();
   stub->async()->Attach(&context_, this);
   AddHold();  // writes come from outside reactions

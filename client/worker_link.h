@@ -59,7 +59,8 @@ class WorkerLink : public grpc::ClientBidiReactor<v1::WorkerServiceAttachRequest
 
   // Starts the stream; `stub` outlives it. Whatever was sent before is written then; Close and
   // Abort may come before it, too.
-  void Open(v1::WorkerService::Stub* stub);
+  // `token`: sent as `authorization: Bearer …`, unless empty.
+  void Open(v1::WorkerService::Stub* stub, const std::string& token);
   // Queues a message. False: the stream is over.
   bool Send(v1::WorkerServiceAttachRequest message);
   // The same, but dropped when much waits already.

@@ -238,7 +238,7 @@ DefinitionChecker::DefinitionChecker(v1::LimitsConfig limits,
       settings_(std::move(settings)),
       verdicts_(SchemaOptionsOf(limits_, validation)) {}
 
-CheckedTool DefinitionChecker::Check(absl::string_view ns, v1::Tool given) {
+CheckedTool DefinitionChecker::Check(absl::string_view ns, v1::Tool given, bool reserved) {
   CheckedTool out;
   out.tool = std::move(given);
   v1::Tool& tool = out.tool;
@@ -249,7 +249,8 @@ CheckedTool DefinitionChecker::Check(absl::string_view ns, v1::Tool given) {
   tool.clear_digest();
   toolrack::Check check(limits_, out);
 
-  const absl::Status name = CheckToolName(tool.name());
+  reserved = reserved && IsReservedName(tool.name());
+  const absl::Status name = CheckToolName(absl::string_view(tool.name()).substr(reserved ? 2 : 0));
   if (!name.ok()) {
     out.rejected = true;
     out.bare_name = ForMessage(tool.name(), 128);
@@ -257,7 +258,7 @@ CheckedTool DefinitionChecker::Check(absl::string_view ns, v1::Tool given) {
     return out;
   }
   out.bare_name = tool.name();
-  if (!IsLowerSnakeCase(tool.name())) {
+  if (!reserved && !IsLowerSnakeCase(tool.name())) {
     check.Add("name_not_snake_case", "/name", v1::FINDING_SEVERITY_INFO,
               "Some providers and people expect lower_snake_case.");
   }
@@ -280,11 +281,12 @@ CheckedTool DefinitionChecker::Check(absl::string_view ns, v1::Tool given) {
   CheckTimeout(check, tool);
   CheckScope(check, tool);
   tool.set_digest(DefinitionDigest(tool));
-  Configure(tool);
+  Configure(out);
   return out;
 }
 
-void DefinitionChecker::Configure(v1::Tool& tool) const {
+void DefinitionChecker::Configure(CheckedTool& checked) const {
+  v1::Tool& tool = checked.tool;
   const v1::ToolAnnotations& hints = tool.annotations();
   tool.set_risk(hints.has_destructive() && hints.destructive() ? v1::RISK_LEVEL_DANGEROUS
                 : hints.has_read_only() && hints.read_only()   ? v1::RISK_LEVEL_SAFE
@@ -294,6 +296,13 @@ void DefinitionChecker::Configure(v1::Tool& tool) const {
     if (setting.risk() != v1::RISK_LEVEL_UNSPECIFIED) tool.set_risk(setting.risk());
     if (setting.has_timeout()) *tool.mutable_timeout() = setting.timeout();
     if (setting.max_concurrency() != 0) tool.set_max_concurrency(setting.max_concurrency());
+    if (setting.result_cap_bytes() != 0) {
+      checked.settings.result_cap_bytes = setting.result_cap_bytes();
+    }
+    if (setting.has_cache_ttl()) {
+      checked.settings.cache_ttl = absl::Seconds(setting.cache_ttl().seconds()) +
+                                   absl::Nanoseconds(setting.cache_ttl().nanos());
+    }
   }
 }
 

@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "registry/schema/schema.h"
+#include "registry/snapshot.h"
 #include "registry/tool.h"
 #include "toolrack/v1/config.pb.h"
 
@@ -57,6 +58,7 @@ struct CheckedTool {
   bool faulty = false;
   // Its schemas are written in OpenAPI 3.0's way, says the configuration.
   bool openapi = false;
+  ToolSettings settings;
 };
 
 // Thread-safe.
@@ -65,14 +67,14 @@ class DefinitionChecker {
   DefinitionChecker(v1::LimitsConfig limits, const v1::ValidationConfig& validation,
                     std::vector<v1::ToolConfig> settings);
 
-  // All faults at once.
-  CheckedTool Check(absl::string_view ns, v1::Tool given);
+  // All faults at once. `reserved`: a name that begins with `__` is fine.
+  CheckedTool Check(absl::string_view ns, v1::Tool given, bool reserved = false);
   // Whether the configuration switches the tool off.
   bool DisabledByConfig(absl::string_view canonical) const;
 
  private:
-  void Configure(v1::Tool& tool) const;
   bool OpenApiByConfig(absl::string_view canonical) const;
+  void Configure(CheckedTool& checked) const;
 
   const v1::LimitsConfig limits_;
   const std::vector<v1::ToolConfig> settings_;

@@ -9,6 +9,7 @@
 #include "registry/base/random.h"
 #include "registry/base/status_macros.h"
 #include "registry/checks.h"
+#include "registry/name.h"
 #include "registry/registry.h"
 #include "registry/tool_filter.h"
 
@@ -20,6 +21,7 @@ constexpr int kMaxPageSize = 1000;
 constexpr size_t kMaxPageBytes = 1 << 20;
 constexpr size_t kHashDigits = 16;
 constexpr char kTokenVersion = '1';
+constexpr char kReserved[] = "__";
 
 // Names the other fields of a request: a token goes on with the same ones only. page_size may
 // change.
@@ -62,10 +64,22 @@ absl::StatusOr<std::string> LastNameOf(const std::string& token, absl::string_vi
   return std::string(rest.substr(slash + 1));
 }
 
+// They are few, lie together, and are never quarantined.
+size_t CountReserved(const Snapshot& snapshot) {
+  size_t count = 0;
+  snapshot.ForEach(kReserved, [&count](const ToolEntryPtr& entry) {
+    if (!absl::StartsWith(entry->name(), kReserved)) return false;
+    ++count;
+    return true;
+  });
+  return count;
+}
+
 }  // namespace
 
 absl::StatusOr<v1::ListToolsResponse> ListTools(const Registry& registry,
-                                                const v1::ListToolsRequest& request) {
+                                                const v1::ListToolsRequest& request,
+                                                const ToolVisibility& visible) {
   if (request.page_size() < 0) {
     return RequestInvalid("page_size", absl::StrCat(request.page_size()),
                           "it must not be negative");
@@ -78,9 +92,12 @@ absl::StatusOr<v1::ListToolsResponse> ListTools(const Registry& registry,
   const int page_size = request.page_size() == 0 ? kDefaultPageSize
                                                  : std::min<int>(request.page_size(), kMaxPageSize);
   const ToolFilter filter(request.categories(), request.namespaces());
+  const bool with_reserved = absl::StartsWith(request.name_prefix(), kReserved);
   const auto matches = [&](const ToolEntry& entry) {
     return (request.show_quarantined() || entry.state != v1::TOOL_STATE_QUARANTINED) &&
-           absl::StartsWith(entry.name(), request.name_prefix()) && filter.Matches(entry);
+           absl::StartsWith(entry.name(), request.name_prefix()) && filter.Matches(entry) &&
+           (with_reserved || !IsReservedName(entry.name())) &&
+           (!visible || visible(*entry.definition));
   };
   const SnapshotPtr snapshot = registry.snapshot();
 
@@ -126,9 +143,10 @@ absl::StatusOr<v1::ListToolsResponse> ListTools(const Registry& registry,
         MakeToken(snapshot->revision(), filters, response.tools(response.tools_size() - 1).name()));
   }
 
-  if (prefix.empty() && filter.empty()) {
-    response.set_total_size(static_cast<int32_t>(
-        snapshot->size() - (request.show_quarantined() ? 0 : snapshot->quarantined())));
+  if (prefix.empty() && filter.empty() && !visible) {
+    response.set_total_size(
+        static_cast<int32_t>(snapshot->size() - CountReserved(*snapshot) -
+                             (request.show_quarantined() ? 0 : snapshot->quarantined())));
   } else {
     int32_t total = snapshot->Get(prefix) != nullptr && matches(*snapshot->Get(prefix)) ? 1 : 0;
     snapshot->ForEach(prefix, [&](const ToolEntryPtr& entry) {

@@ -65,6 +65,10 @@ absl::Status CheckToolName(absl::string_view name) {
   return absl::OkStatus();
 }
 
+bool IsReservedName(absl::string_view name) {
+  return name.size() >= 2 && name[0] == '_' && name[1] == '_';
+}
+
 absl::Status CheckCategory(absl::string_view category) {
   // The seven standard categories match the namespace rule too.
   if (CheckNamespace(category).ok()) return absl::OkStatus();

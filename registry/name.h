@@ -19,6 +19,8 @@ namespace toolrack {
 absl::Status CheckNamespace(absl::string_view ns);
 // 1 to 128 of `[A-Za-z0-9_.-]`, not starting with `__` (reserved for meta tools); NAME_INVALID.
 absl::Status CheckToolName(absl::string_view name);
+// Begins with `__`: a meta tool.
+bool IsReservedName(absl::string_view name);
 // One of the seven standard categories, or one that matches the namespace rule; NAME_INVALID.
 absl::Status CheckCategory(absl::string_view category);
 // `[a-z][a-z0-9]*(_[a-z0-9]+)*`, the recommended form.

@@ -4,6 +4,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "registry/base/errors.h"
+#include "registry/base/log.h"
 #include "registry/base/status_macros.h"
 #include "registry/name.h"
 #include "registry/registry.h"
@@ -36,13 +37,13 @@ struct Incoming {
 };
 
 std::vector<Incoming> CheckAll(DefinitionChecker& checker, absl::string_view ns,
-                               std::vector<v1::Tool> tools) {
+                               std::vector<v1::Tool> tools, bool own) {
   std::vector<Incoming> out;
   out.reserve(tools.size());
   absl::flat_hash_set<std::string> seen;
   for (v1::Tool& tool : tools) {
     Incoming& incoming = out.emplace_back();
-    incoming.checked = checker.Check(ns, std::move(tool));
+    incoming.checked = checker.Check(ns, std::move(tool), own && ns.empty());
     if (!incoming.listed() || seen.insert(incoming.checked.bare_name).second) continue;
     incoming.checked.rejected = true;
     *incoming.checked.tool.add_findings() =
@@ -109,10 +110,42 @@ PublishReport ReportOf(const std::vector<Incoming>& set, bool atomic) {
   return report;
 }
 
-// Whether `incoming` says just what `there` says. Fields that the registry fills in do not count.
+// Holds each sound definition against the one that its tool is known by.
+void CheckPins(Pins& pins, std::vector<Incoming>& set, PublishReport& report) {
+  for (Incoming& incoming : set) {
+    CheckedTool& checked = incoming.checked;
+    if (!incoming.listed() || checked.faulty) continue;
+    std::string before;
+    if (pins.Check(checked.tool.name(), checked.tool.digest(), &before) == Pins::Verdict::kFine) {
+      continue;
+    }
+    const bool enforce = pins.mode() == PinMode::kEnforce;
+    *checked.tool.add_findings() = MakeFinding(
+        kPinRule, "", enforce ? v1::FINDING_SEVERITY_ERROR : v1::FINDING_SEVERITY_WARNING,
+        absl::StrCat("The definition has changed since it was first seen: digest ",
+                     checked.tool.digest().substr(0, 16), ", was ", before.substr(0, 16), ".",
+                     enforce ? " It must be approved (ApproveTool) before it can be called." : ""));
+    LogWarning(absl::StrCat("the definition of ", checked.tool.name(), " has changed: digest ",
+                            checked.tool.digest(), ", was ", before,
+                            enforce ? "; quarantined until approved" : ""));
+    if (!enforce) continue;
+    checked.faulty = true;
+    report.quarantined.push_back(FaultOf(incoming));
+    report.accepted.erase(
+        std::remove(report.accepted.begin(), report.accepted.end(), checked.bare_name),
+        report.accepted.end());
+  }
+}
+
+// Whether `incoming` says just what `there` says. Fields that the registry fills in do not count,
+// nor does a warning that it changed: it is given once.
 bool SameDefinition(const v1::Tool& there, const v1::Tool& incoming) {
   if (there.digest() != incoming.digest()) return false;
   v1::Tool filled = incoming;
+  for (const v1::Finding& finding : there.findings()) {
+    if (finding.rule() != kPinRule || finding.severity() == v1::FINDING_SEVERITY_ERROR) continue;
+    *filled.add_findings() = finding;
+  }
   filled.set_revision(there.revision());
   filled.mutable_source()->set_kind(there.source().kind());
   filled.mutable_source()->set_id(there.source().id());
@@ -128,6 +161,7 @@ std::shared_ptr<const ToolDefinition> MakeDefinition(CheckedTool checked, const 
   definition->owner_id = OwnerText(backend);
   definition->quarantined = checked.faulty;
   definition->openapi = checked.openapi;
+  definition->settings = checked.settings;
   definition->tool = std::move(checked.tool);
   definition->tool.set_revision(revision);
   definition->tool.mutable_source()->set_kind(backend.kind());
@@ -157,6 +191,9 @@ absl::StatusOr<PublishReport> Registry::Publish(const std::shared_ptr<Backend>& 
   const std::string ns_key(ns);
   // What the number alone refuses is refused before the costly checks.
   const bool counted = backend->kind() != kBuiltinKind;
+  if (counted && state.may_register) {
+    TR_RETURN_IF_ERROR(state.may_register(backend->principal(), ns));
+  }
   if (counted && tools.size() > state.limits.max_tools_per_worker()) {
     return TooManyTools("limits.max_tools_per_worker", state.limits.max_tools_per_worker(),
                         tools.size());
@@ -164,7 +201,7 @@ absl::StatusOr<PublishReport> Registry::Publish(const std::shared_ptr<Backend>& 
   if (tools.size() > state.limits.max_tools()) {
     return TooManyTools("limits.max_tools", state.limits.max_tools(), tools.size());
   }
-  std::vector<Incoming> set = CheckAll(state.checker, ns, std::move(tools));
+  std::vector<Incoming> set = CheckAll(state.checker, ns, std::move(tools), !counted);
 
   Transaction transaction(&state);
   const auto owner = state.namespaces.find(ns_key);
@@ -178,6 +215,7 @@ absl::StatusOr<PublishReport> Registry::Publish(const std::shared_ptr<Backend>& 
   PublishReport report = ReportOf(set, mode != v1::PUBLISH_MODE_BEST_EFFORT);
   report.revision = transaction.base().revision();
   if (report.refused) return report;
+  if (counted && state.pins != nullptr) CheckPins(*state.pins, set, report);
 
   // The set as it was and as it will be.
   const auto sets = state.sets.find(key);
@@ -290,50 +328,6 @@ void Registry::RefreshState(const std::shared_ptr<Backend>& backend) {
     for (const std::string& name : set.names) transaction.Refresh(name);
   }
   transaction.Commit();
-}
-
-absl::StatusOr<std::vector<ToolEntryPtr>> Registry::SetToolEnabled(absl::string_view name,
-                                                                   bool enabled) {
-  {
-    Transaction transaction(state_.get());
-    if (transaction.Find(name) != nullptr) {
-      state_->name_switches.insert_or_assign(std::string(name), enabled);
-      std::vector<ToolEntryPtr> changed;
-      if (ToolEntryPtr entry = transaction.Refresh(name)) changed.push_back(std::move(entry));
-      transaction.Commit();
-      return changed;
-    }
-  }
-  return ToolNotFound(name, Nearest(name));
-}
-
-std::vector<ToolEntryPtr> Registry::SetCategoryEnabled(absl::string_view category, bool enabled) {
-  Transaction transaction(state_.get());
-  if (enabled) {
-    state_->categories_off.erase(std::string(category));
-  } else {
-    state_->categories_off.insert(std::string(category));
-  }
-  std::vector<ToolEntryPtr> carriers;
-  transaction.base().ForEach("", [&](const ToolEntryPtr& entry) {
-    const auto& categories = entry->definition->tool.categories();
-    if (std::find(categories.begin(), categories.end(), category) != categories.end()) {
-      carriers.push_back(entry);
-    }
-    return true;
-  });
-  std::vector<ToolEntryPtr> changed;
-  for (const ToolEntryPtr& entry : carriers) {
-    if (!enabled) {
-      const auto named = state_->name_switches.find(entry->name());
-      if (named != state_->name_switches.end() && named->second) {
-        state_->name_switches.erase(named);
-      }
-    }
-    if (ToolEntryPtr now = transaction.Refresh(entry->name())) changed.push_back(std::move(now));
-  }
-  transaction.Commit();
-  return changed;
 }
 
 }  // namespace toolrack

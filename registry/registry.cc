@@ -35,6 +35,8 @@ ThreadSlots& SlotsOfThisThread() {
 
 Registry::State::State(RegistryOptions options)
     : limits(WithDefaults(std::move(options.limits))),
+      pins(options.pins),
+      may_register(std::move(options.may_register)),
       epoch(RandomId().substr(0, kEpochDigits)),
       id(NextRegistryId()),
       checker(limits, options.validation, std::move(options.tools)),
@@ -111,12 +113,15 @@ std::vector<std::pair<std::string, size_t>> Registry::SetsOf(
   return out;
 }
 
-std::vector<std::string> Registry::Nearest(absl::string_view name, size_t max) const {
+std::vector<std::string> Registry::Nearest(absl::string_view name, size_t max,
+                                           const ToolVisibility& visible) const {
   const SnapshotPtr tools = snapshot();
   std::vector<absl::string_view> names;
   names.reserve(tools->size());
-  tools->ForEach("", [&names](const ToolEntryPtr& entry) {
-    if (entry->state != v1::TOOL_STATE_QUARANTINED) names.push_back(entry->name());
+  tools->ForEach("", [&names, &visible](const ToolEntryPtr& entry) {
+    if (entry->state != v1::TOOL_STATE_QUARANTINED && (!visible || visible(*entry->definition))) {
+      names.push_back(entry->name());
+    }
     return true;
   });
   return NearestNames(name, names, max);

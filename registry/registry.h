@@ -14,9 +14,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "registry/pins.h"
 #include "registry/schema/schema.h"
 #include "registry/snapshot.h"
 #include "registry/tool.h"
+#include "registry/tool_filter.h"
 #include "toolrack/v1/config.pb.h"
 #include "toolrack/v1/worker_service.pb.h"
 
@@ -73,6 +75,11 @@ struct RegistryOptions {
   std::vector<v1::ToolConfig> tools;
   // Compiled schemas kept, in bytes.
   size_t schema_cache_bytes = 64 << 20;
+  // The definitions that tools are known by; outlives the registry. Null: nobody looks.
+  Pins* pins = nullptr;
+  // Whether this principal may register under this namespace; empty: everybody may. Not asked for
+  // the daemon's own tools. Thread-safe.
+  std::function<absl::Status(absl::string_view principal, absl::string_view ns)> may_register;
 };
 
 struct ReaderSlot;
@@ -110,6 +117,9 @@ class Registry {
   //
   // A set published by another Backend object of the same kind, principal and id takes over:
   // definitions that are equal keep their revision, and readers see no change but the route.
+  //
+  // A definition that is not the one by which its tool is known (pins) gets a finding, and is
+  // quarantined when pins are enforced, whatever the mode.
   absl::StatusOr<PublishReport> Publish(const std::shared_ptr<Backend>& backend,
                                         absl::string_view ns, std::vector<v1::Tool> tools,
                                         v1::PublishMode mode);
@@ -128,6 +138,10 @@ class Registry {
   absl::StatusOr<std::vector<ToolEntryPtr>> SetToolEnabled(absl::string_view name, bool enabled);
   std::vector<ToolEntryPtr> SetCategoryEnabled(absl::string_view category, bool enabled);
 
+  // Lifts the quarantine of a definition that was quarantined because it changed, and makes it the
+  // known one. TOOL_NOT_FOUND; DEFINITION_CHANGED when it has another digest by now.
+  absl::StatusOr<ToolEntryPtr> ApproveTool(absl::string_view name, absl::string_view digest);
+
   // Subscribes to all changes after `from_revision`. Null when the registry no longer remembers
   // that far back, or never was there: take a snapshot and watch from its revision. `wake` is
   // called, on the writer's thread and without locks held, whenever something was queued or the
@@ -137,8 +151,9 @@ class Registry {
   std::unique_ptr<RegistryWatch> Watch(uint64_t from_revision, size_t max_backlog,
                                        std::function<void()> wake);
 
-  // At most `max` names near to `name` that are not quarantined, best first.
-  std::vector<std::string> Nearest(absl::string_view name, size_t max = 3) const;
+  // At most `max` names near to `name` that are not quarantined and visible, best first.
+  std::vector<std::string> Nearest(absl::string_view name, size_t max = 3,
+                                   const ToolVisibility& visible = {}) const;
 
  private:
   friend class Transaction;
@@ -150,10 +165,11 @@ class Registry {
   std::unique_ptr<State> state_;
 };
 
-// A page of ListTools, from one snapshot. Fails with REQUEST_INVALID on a page token that is not
-// ours.
+// A page of ListTools, from one snapshot, of what is visible. Reserved tools (`__…`) are listed
+// only for a prefix that begins so. Fails with REQUEST_INVALID on a page token that is not ours.
 absl::StatusOr<v1::ListToolsResponse> ListTools(const Registry& registry,
-                                                const v1::ListToolsRequest& request);
+                                                const v1::ListToolsRequest& request,
+                                                const ToolVisibility& visible = {});
 
 }  // namespace toolrack
 

@@ -68,6 +68,8 @@ struct Registry::State {
   };
 
   const v1::LimitsConfig limits;  // defaults filled in
+  Pins* const pins;               // may be null
+  const std::function<absl::Status(absl::string_view, absl::string_view)> may_register;
   const std::string epoch;
   const uint64_t id;  // of this Registry in this process; never used twice
   DefinitionChecker checker;

@@ -7,6 +7,7 @@
 #include "registry/base/proto_time.h"
 #include "registry/base/random.h"
 #include "registry/base/utf8.h"
+#include "registry/name.h"
 #include "registry/tool_filter.h"
 
 namespace toolrack {
@@ -258,11 +259,16 @@ absl::StatusOr<v1::SessionCounters> SessionTable::Close(absl::string_view id,
   return session->counters();
 }
 
+ToolVisibility SessionTable::VisibilityOf(const Session& session) const {
+  return parts_.visibility_of ? parts_.visibility_of(session.principal()) : ToolVisibility();
+}
+
 void SessionTable::LoadOne(Session& session, absl::string_view name, const ToolEntry* entry,
                            v1::LoadToolsResponse& response) const {
   absl::Status fault;
-  if (entry == nullptr) {
-    fault = ToolNotFound(name, parts_.registry->Nearest(name));
+  const ToolVisibility visible = VisibilityOf(session);
+  if (entry == nullptr || (visible && !visible(*entry->definition))) {
+    fault = ToolNotFound(name, parts_.registry->Nearest(name, 3, visible));
   } else if (entry->state == v1::TOOL_STATE_QUARANTINED) {
     fault = ToolQuarantined(name, static_cast<size_t>(entry->definition->tool.findings_size()),
                             "its definition is faulty");
@@ -304,9 +310,11 @@ absl::StatusOr<v1::LoadToolsResponse> SessionTable::Load(const v1::LoadToolsRequ
     LoadOne(**session, name, snapshot->Find(name), out);
   }
   if (!request.categories().empty()) {
+    const ToolVisibility visible = VisibilityOf(**session);
     snapshot->ForEach("", [&](const ToolEntryPtr& entry) {
       const auto& wanted = request.categories();
-      if (IsCallable(*entry) &&
+      if (IsCallable(*entry) && !IsReservedName(entry->name()) &&
+          (!visible || visible(*entry->definition)) &&
           std::any_of(wanted.begin(), wanted.end(),
                       [&entry](const std::string& c) { return HasCategory(*entry, c); })) {
         LoadOne(**session, entry->name(), entry.get(), out);

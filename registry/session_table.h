@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -23,6 +24,7 @@
 #include "registry/base/timers.h"
 #include "registry/registry.h"
 #include "registry/session.h"
+#include "registry/tool_filter.h"
 #include "toolrack/v1/config.pb.h"
 #include "toolrack/v1/session_service.pb.h"
 
@@ -60,6 +62,8 @@ class SessionTable {
     Registry* registry;
     Timers* timers;
     Clock* clock;
+    // Which tools a principal may know of; empty: all. What is hidden cannot be loaded.
+    std::function<ToolVisibility(absl::string_view principal)> visibility_of = {};
   };
   SessionTable(Parts parts, const v1::LimitsConfig& limits);
   ~SessionTable();
@@ -119,6 +123,7 @@ class SessionTable {
   // Arms a timer for the next due session, unless there is one.
   void ArmNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnTimer();
+  ToolVisibility VisibilityOf(const Session& session) const;
   void LoadOne(Session& session, absl::string_view name, const ToolEntry* entry,
                v1::LoadToolsResponse& response) const;
   v1::Session Describe(const Session& session, bool all) const;

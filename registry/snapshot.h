@@ -14,12 +14,19 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "registry/schema/schema.h"
 #include "registry/tool.h"
 
 namespace toolrack {
 
 class SchemaCache;
+
+// What the configuration says of a tool that is no part of its definition. 0: what holds for all.
+struct ToolSettings {
+  uint64_t result_cap_bytes = 0;
+  absl::Duration cache_ttl;
+};
 
 // A definition as registered: never changes. Shared by the entries of all revisions that have it.
 struct ToolDefinition {
@@ -31,6 +38,7 @@ struct ToolDefinition {
   // It has a finding of severity ERROR.
   bool quarantined = false;
   bool openapi = false;  // its schemas are read as OpenAPI 3.0
+  ToolSettings settings;
   // A note of HookSet: the version of the set in which no hook concerns this tool.
   mutable std::atomic<uint64_t> unhooked_at{0};
 };

@@ -3,6 +3,7 @@
 #define TOOLRACK_REGISTRY_TOOL_FILTER_H_
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,9 @@
 #include "toolrack/v1/tool_filter.pb.h"
 
 namespace toolrack {
+
+// Which tools a caller may know of; empty: all. What it hides is not there for that caller.
+using ToolVisibility = std::function<bool(const ToolDefinition&)>;
 
 // By category (one of them is enough) and namespace (the empty string is the built-in one); no
 // categories or no namespaces: all. Immutable, thread-safe.

@@ -3,13 +3,15 @@
 #include <utility>
 
 #include "registry/base/errors.h"
+#include "registry/name.h"
 
 namespace toolrack {
 
 WatchFeed::WatchFeed(Registry* registry, const v1::WatchToolsRequest& request, size_t max_backlog,
-                     std::function<void()> wake)
+                     std::function<void()> wake, ToolVisibility visible)
     : registry_(registry),
       filter_(request.categories(), request.namespaces()),
+      visible_(std::move(visible)),
       max_backlog_(max_backlog) {
   Subscribe(request, std::move(wake));
 }
@@ -37,7 +39,9 @@ void WatchFeed::StartSnapshot(const char* reason, std::function<void()> wake) {
 }
 
 bool WatchFeed::Visible(const ToolEntryPtr& entry) const {
-  return entry != nullptr && entry->state != v1::TOOL_STATE_QUARANTINED && filter_.Matches(*entry);
+  return entry != nullptr && entry->state != v1::TOOL_STATE_QUARANTINED &&
+         filter_.Matches(*entry) && !IsReservedName(entry->name()) &&
+         (!visible_ || visible_(*entry->definition));
 }
 
 absl::StatusOr<std::optional<v1::WatchToolsResponse>> WatchFeed::Next() {

@@ -29,8 +29,9 @@ class WatchFeed {
  public:
   // `registry` outlives this. `wake` as for Registry::Watch: called when Next() has something new
   // after it gave nothing. At most `max_backlog` changes wait for Next().
+  // What is not `visible`, and reserved tools, are not shown.
   WatchFeed(Registry* registry, const v1::WatchToolsRequest& request, size_t max_backlog,
-            std::function<void()> wake);
+            std::function<void()> wake, ToolVisibility visible = {});
 
   // The next message; nullopt: nothing now, wait for `wake`. SLOW_READER once too much waited, for
   // ever then.
@@ -50,6 +51,7 @@ class WatchFeed {
 
   Registry* const registry_;
   const ToolFilter filter_;
+  const ToolVisibility visible_;
   const size_t max_backlog_;
   std::unique_ptr<RegistryWatch> watch_;
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "absl/strings/ascii.h"
@@ -19,6 +20,7 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "registry/base/errors.h"
+#include "registry/call/scrub.h"
 #include "server/config_fields.h"
 #include "server/rpc/address.h"
 
@@ -141,6 +143,67 @@ std::string FormatMistakes(absl::string_view file, const std::vector<ConfigMista
   });
 }
 
+namespace {
+
+bool IsPrincipalName(absl::string_view name) {
+  constexpr char kLegal[] = "abcdefghijklmnopqrstuvwxyz0123456789._-";
+  return !name.empty() && name.size() <= 64 && name.find_first_not_of(kLegal) == name.npos &&
+         absl::ascii_isalnum(static_cast<unsigned char>(name.front()));
+}
+
+// Principals, rules and patterns: what the table of fields cannot say.
+void CheckAccess(const v1::Config& config, std::vector<ConfigMistake>& mistakes) {
+  const auto wrong = [&mistakes](std::string path, std::string message) {
+    mistakes.push_back({0, 0, std::move(path), std::move(message)});
+  };
+  std::set<std::string> names, tokens, uids;
+  for (int i = 0; i < config.principals_size(); ++i) {
+    const v1::PrincipalConfig& principal = config.principals(i);
+    const std::string path = absl::StrCat("principals[", i, "]");
+    if (!IsPrincipalName(principal.name())) {
+      wrong(principal.name().empty() ? path : path + ".name",
+            absl::StrCat("needs a `name` of 1 to 64 of a-z, 0-9, `.`, `_` and `-`; got ",
+                         principal.name().empty() ? "none" : ForMessage(principal.name(), 60)));
+    } else if (!names.insert(principal.name()).second) {
+      wrong(path + ".name", absl::StrCat(principal.name(), " stands twice; keep one of them"));
+    }
+    for (int t = 0; t < principal.token_sha256_size(); ++t) {
+      const std::string hash = absl::AsciiStrToLower(principal.token_sha256(t));
+      const std::string here = absl::StrCat(path, ".token_sha256[", t, "]");
+      if (hash.size() != 64 || hash.find_first_not_of("0123456789abcdef") != hash.npos) {
+        // Not shown: it may be the token itself.
+        wrong(here, "must be the SHA-256 of a token, 64 hex digits; `toolrack token` makes both");
+      } else if (!tokens.insert(hash).second) {
+        wrong(here, "stands twice; a token belongs to one principal");
+      }
+    }
+    for (int u = 0; u < principal.uids_size(); ++u) {
+      const std::string& uid = principal.uids(u);
+      const std::string here = absl::StrCat(path, ".uids[", u, "]");
+      uint32_t number = 0;
+      if (!absl::SimpleAtoi(uid, &number) || absl::StrCat(number) != uid) {
+        wrong(here, absl::StrCat("must be the number of a user; got ", ForMessage(uid, 60)));
+      } else if (!uids.insert(uid).second) {
+        wrong(here, absl::StrCat(uid, " stands twice; a user is one principal"));
+      }
+    }
+  }
+  for (int i = 0; i < config.policy().rules_size(); ++i) {
+    if (config.policy().rules(i).action().empty()) {
+      wrong(absl::StrCat("policy.rules[", i, "]"), "needs an `action`: allow, deny or ask");
+    }
+  }
+  for (int i = 0; i < config.results().scrub_patterns_size(); ++i) {
+    const std::string fault = Scrubber::PatternFault(config.results().scrub_patterns(i));
+    if (!fault.empty()) {
+      wrong(absl::StrCat("results.scrub_patterns[", i, "]"),
+            absl::StrCat("must be a regular expression (RE2): ", ForMessage(fault, 120)));
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<ConfigMistake> CheckConfig(const v1::Config& config) {
   std::vector<ConfigMistake> mistakes;
   CheckMessage(config, "", "", mistakes);
@@ -161,6 +224,7 @@ std::vector<ConfigMistake> CheckConfig(const v1::Config& config) {
                           "needs `name`: a canonical tool name, `*` stands for any characters"});
     }
   }
+  CheckAccess(config, mistakes);
   const v1::Config whole = WithDefaults(config);
   if (whole.limits().max_arguments_bytes() > whole.limits().max_message_bytes()) {
     mistakes.push_back({0, 0, "limits.max_arguments_bytes",

@@ -10,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "registry/name.h"
 
 namespace toolrack {
 namespace {
@@ -55,7 +56,7 @@ void FillRegistryStatus(const Registry& registry, v1::GetStatusResponse& out) {
   out.set_definitions_revision(snapshot->definitions_revision());
   std::array<uint64_t, v1::ToolState_ARRAYSIZE> counts{};
   snapshot->ForEach("", [&counts](const ToolEntryPtr& entry) {
-    ++counts[static_cast<size_t>(entry->state)];
+    if (!IsReservedName(entry->name())) ++counts[static_cast<size_t>(entry->state)];
     return true;
   });
   for (int state = v1::TOOL_STATE_ACTIVE; state < v1::ToolState_ARRAYSIZE; ++state) {

@@ -13,9 +13,11 @@
 #include "registry/base/status_macros.h"
 #include "registry/base/timers.h"
 #include "registry/builtin/builtin.h"
+#include "registry/builtin/result_read.h"
 #include "registry/tool_server.h"
 #include "server/config.h"
 #include "server/hooks/hook_hub.h"
+#include "server/pin_file.h"
 #include "server/process_status.h"
 #include "server/rpc/acceptor.h"
 #include "server/rpc/grpc_server.h"
@@ -60,8 +62,20 @@ void LogCall(const CallRecord& call) {
                        call.attempts > 1 ? absl::StrCat(" attempts=", call.attempts) : ""));
 }
 
-RegistryOptions ToRegistryOptions(const v1::Config& config) {
+PinMode PinModeOf(const v1::Config& config) {
+  if (config.pinning() == "off") return PinMode::kOff;
+  return config.pinning() == "enforce" ? PinMode::kEnforce : PinMode::kWarn;
+}
+
+RegistryOptions ToRegistryOptions(const v1::Config& config, Pins* pins,
+                                  const Principals* principals) {
   RegistryOptions options;
+  options.pins = pins;
+  if (!principals->empty()) {
+    options.may_register = [principals](absl::string_view principal, absl::string_view ns) {
+      return principals->CheckNamespaceOwner(principal, ns);
+    };
+  }
   options.limits = config.limits();
   options.validation = config.validation();
   options.tools.assign(config.tools().begin(), config.tools().end());
@@ -109,18 +123,28 @@ absl::string_view Version() { return "0.1.0"; }
 
 // In order of building; taken down the other way round, after Stop.
 struct Server::Parts {
-  explicit Parts(v1::Config c)
+  Parts(v1::Config c, std::unique_ptr<ResultSpill> spill)
       : config(std::move(c)),
         requests("requests", kRequestThreads, config.limits().max_pending_requests()),
         publishing("publish", 1, kPublishQueue),
         blocking("blocking", config.limits().blocking_threads(), kBlockingQueue),
         timers(MakeTimers()),
-        registry(ToRegistryOptions(config)),
+        principals(config.principals()),
+        policy(config.policy()),
+        approvals(&Clock::Real(), config.policy()),
+        admission(&principals),
+        pins(PinModeOf(config), 4 * size_t{config.limits().max_tools()},
+             [this] { pin_file.Changed(pins); }),
+        pin_file(config.state_dir(), &publishing),
+        registry(ToRegistryOptions(config, &pins, &principals)),
         searcher(&registry),
-        results(&Clock::Real(), config.results()),
-        sessions({&registry, timers.get(), &Clock::Real()}, config.limits()),
+        results(&Clock::Real(), config.results(), std::move(spill)),
+        sessions({&registry, timers.get(), &Clock::Real(),
+                  [this](absl::string_view who) { return policy.VisibilityOf(who); }},
+                 config.limits()),
         hooks(&Clock::Real(), config.hooks()),
-        pipeline({&registry, timers.get(), &Clock::Real(), &requests, &results, &sessions, &hooks},
+        pipeline({&registry, timers.get(), &Clock::Real(), &requests, &results, &sessions, &hooks,
+                  &principals, &policy, &approvals},
                  ToPipelineOptions(config)),
         hook_streams({&hooks, timers.get(), &requests}, ToHookOptions(config, registry)),
         workers({&registry, timers.get(), &Clock::Real(), &publishing, &sessions},
@@ -151,6 +175,12 @@ struct Server::Parts {
   ThreadPool publishing;
   ThreadPool blocking;
   std::unique_ptr<Timers> timers;
+  const Principals principals;
+  const Policy policy;
+  Approvals approvals;
+  const Admission admission;
+  Pins pins;
+  PinFile pin_file;
   Registry registry;
   Searcher searcher;
   ResultStore results;
@@ -179,8 +209,8 @@ std::map<std::string, std::unique_ptr<grpc::Service>> Server::Parts::ServicesOf(
   out[kToolService] = MakeToolService(&core);
   out[kRendererService] = MakeRendererService(&core);
   out[kSessionService] = MakeSessionService(&core, /*everybodys=*/scope >= 2);
-  if (scope >= 1) out[kWorkerService] = MakeWorkerService(&workers);
-  if (scope >= 2) out[kHookService] = MakeHookService(&hook_streams);
+  if (scope >= 1) out[kWorkerService] = MakeWorkerService(&workers, &admission);
+  if (scope >= 2) out[kHookService] = MakeHookService(&hook_streams, &admission);
   if (scope >= 2) out[kAdminService] = MakeAdminService(&core);
   std::vector<std::string> names(std::begin(kGrpcServices), std::end(kGrpcServices));
   for (const auto& [name, service] : out) names.push_back(name);
@@ -233,9 +263,16 @@ absl::Status Server::Parts::Listen(std::vector<std::pair<ListenSocket, size_t>>&
 absl::Status Server::Parts::Build(DaemonControl* control) {
   std::vector<std::pair<ListenSocket, size_t>> sockets;
   TR_RETURN_IF_ERROR(Listen(sockets));
+  TR_RETURN_IF_ERROR(pin_file.Load(pins));
   TR_ASSIGN_OR_RETURN(ToolRegistrar registrar, builtin.TakeRegistrar());
-  TR_RETURN_IF_ERROR(registrar.RegisterAll(
-      BuiltinTools({&Clock::Real(), timers.get(), &blocking}, config.builtin())));
+  std::vector<ToolFactory> tools =
+      BuiltinTools({&Clock::Real(), timers.get(), &blocking}, config.builtin());
+  tools.push_back(MakeResultReadTool(
+      [this](const v1::ReadResultRequest& request, const CallContext& context) {
+        return results.Read(request, context.principal);
+      },
+      config.results().cap_bytes() * 3 / 4));
+  TR_RETURN_IF_ERROR(registrar.RegisterAll(std::move(tools)));
   sessions.AddHost(builtin.session_host());
   sessions.AddHost(&results);
   core.config = config;
@@ -251,6 +288,9 @@ absl::Status Server::Parts::Build(DaemonControl* control) {
   core.control = control;
   core.methods = &methods;
   core.watches = &watches;
+  core.admission = &admission;
+  core.policy = &policy;
+  core.approvals = &approvals;
   for (size_t scope = 0; scope < std::size(kScopes); ++scope) {
     TR_ASSIGN_OR_RETURN(std::unique_ptr<GrpcServer> server, MakeGrpcServer(scope));
     server->SetServing(true);
@@ -298,7 +338,13 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Create(const v1::Config& config)
   if (!mistakes.empty()) {
     return absl::InvalidArgumentError(FormatMistakes("configuration", mistakes));
   }
-  std::unique_ptr<Server> server(new Server(std::make_unique<Parts>(WithDefaults(config))));
+  v1::Config whole = WithDefaults(config);
+  std::unique_ptr<ResultSpill> spill;
+  if (!whole.results().spill_dir().empty()) {
+    TR_ASSIGN_OR_RETURN(spill, MakeFileSpill(whole.results().spill_dir()));
+  }
+  std::unique_ptr<Server> server(
+      new Server(std::make_unique<Parts>(std::move(whole), std::move(spill))));
   TR_RETURN_IF_ERROR(server->parts_->Build(server.get()));
   return server;
 }
@@ -360,7 +406,7 @@ v1::GetStatusResponse Server::Status() const {
     (*out.mutable_calls())[outcome] = count;
   out.set_watchers(static_cast<uint32_t>(parts.watches.size()));
   out.set_stored_results(parts.results.count());
-  out.set_stored_result_bytes(parts.results.bytes());
+  out.set_stored_result_bytes(parts.results.bytes() + parts.results.spilled());
   for (v1::ListenAddress& address : parts.acceptor.Addresses()) {
     *out.add_listeners() = std::move(address);
   }

@@ -222,6 +222,8 @@ void AddCallOptions(CLI::App& command, CallOptions& options) {
   text("--call-id", "An id of your own.", request.mutable_call_id());
   text("--idempotency-key", "The same key gives the first outcome again.",
        request.mutable_idempotency_key());
+  text("--approval", "The approval that was granted for this very call.",
+       request.mutable_approval_id());
   text("--digest", "Refuse when the tool's digest is another.", request.mutable_expected_digest());
   CLI::Option* coerce =
       command.add_flag("--coerce", options.coerce, "Mend arguments by the schema.");

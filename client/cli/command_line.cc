@@ -2,7 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <fstream>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/error_report.h"
@@ -49,6 +51,10 @@ void CommandLine::AddGlobalOptions(CLI::App& app) {
   app.add_option("--runtime-dir", address_options_.runtime_dir,
                  "Folder of the daemon's sockets. Else $TOOLRACK_RUNTIME_DIR, "
                  "$XDG_RUNTIME_DIR/toolrack, /run/toolrack.");
+  app.add_option("--token", token_,
+                 "The bearer token to come with. Else the one in --token-file, $TOOLRACK_TOKEN. "
+                 "Others may see a command line: prefer those.");
+  app.add_option("--token-file", token_file_, "A file with the token.")->check(CLI::ExistingFile);
   app.add_option("--timeout", timeout_, "The longest to wait, e.g. 10s.")->check(CheckDuration);
   app.add_flag("--json", json_, "Print JSON for programs instead of text for people.");
 }
@@ -58,6 +64,13 @@ RequestOptions CommandLine::Options(absl::Duration fallback) const {
   options.timeout = fallback;
   if (!timeout_.empty()) absl::ParseDuration(timeout_, &options.timeout);
   options.stop = terminal_.stop;
+  options.token = token_;
+  if (options.token.empty() && !token_file_.empty()) {
+    std::ifstream file(token_file_);
+    std::getline(file, options.token);
+    options.token = std::string(absl::StripAsciiWhitespace(options.token));
+  }
+  if (options.token.empty()) options.token = terminal_.environment("TOOLRACK_TOKEN").value_or("");
   return options;
 }
 
@@ -122,6 +135,7 @@ int RunToolrack(std::vector<std::string> arguments, Terminal& terminal) {
   AddSessionCommands(app, line);
   AddAdminCommands(app, line);
   AddPromptCommands(app, line);
+  AddAccessCommands(app, line);
   AddProbeCommands(app, line);
   GuardBrackets(arguments);
   TakeGuardsOff(app);

@@ -69,6 +69,8 @@ class CommandLine {
   Terminal& terminal_;
   AddressOptions address_options_;
   std::string timeout_;
+  std::string token_;
+  std::string token_file_;
   bool json_ = false;
   std::string address_;  // once resolved, for error texts
   std::function<int()> run_;
@@ -81,7 +83,9 @@ void AddWatchCommand(CLI::App& app, CommandLine& line);       // watch
 void AddSessionCommands(CLI::App& app, CommandLine& line);    // sessions, session …
 void AddAdminCommands(CLI::App& app, CommandLine& line);      // status, workers, calls, cancel …
 void AddPromptCommands(CLI::App& app, CommandLine& line);     // render, parse, renderers, resolve
-void AddProbeCommands(CLI::App& app, CommandLine& line);      // health, version
+// approvals, approve, deny, approve-tool, token: who may what.
+void AddAccessCommands(CLI::App& app, CommandLine& line);
+void AddProbeCommands(CLI::App& app, CommandLine& line);  // health, version
 
 // The whole command; `arguments` without the program's name. Gives the exit code.
 int RunToolrack(std::vector<std::string> arguments, Terminal& terminal);

@@ -45,6 +45,12 @@ std::string NextStep(const absl::Status& status, const ErrorMetadata& metadata,
       return "`toolrack workers` lists who is attached";
     case v1::ERROR_REASON_RESULT_NOT_FOUND:
       return "results are kept for a while only: call the tool again";
+    case v1::ERROR_REASON_APPROVAL_REQUIRED:
+      return absl::StrCat("`toolrack approve ", of("approval_id"),
+                          "` lets it through once; then repeat the call with --approval ",
+                          of("approval_id"));
+    case v1::ERROR_REASON_TOKEN_INVALID:
+      return "--token-file or $TOOLRACK_TOKEN brings a token along";
     case v1::ERROR_REASON_TIMEOUT:
       return "--timeout gives it longer";
     case v1::ERROR_REASON_UNSPECIFIED:

@@ -112,6 +112,26 @@ absl::Status MessageTooLarge(absl::string_view limit, uint64_t allowed, uint64_t
 absl::Status SlowReader(absl::string_view limit, uint64_t allowed);
 absl::Status Draining(absl::string_view what);
 
+// Who may what. `rule` is the name of the rule that says so.
+absl::Status PolicyDenied(absl::string_view tool, absl::string_view rule);
+// The principal has not the scope that `method` needs.
+absl::Status ScopeDenied(absl::string_view principal, absl::string_view scope,
+                         absl::string_view method);
+// `owner` empty: the principal may register in its own namespaces only.
+absl::Status NamespaceDenied(absl::string_view ns, absl::string_view principal,
+                             absl::string_view owner);
+absl::Status TokenInvalid(absl::string_view why);
+// `approval_id` empty: it would be asked for.
+absl::Status ApprovalRequired(absl::string_view tool, absl::string_view approval_id,
+                              absl::string_view rule);
+absl::Status ApprovalExpired(absl::string_view tool, absl::string_view approval_id);
+// An administrator said no.
+absl::Status ApprovalDenied(absl::string_view tool, absl::string_view approval_id,
+                            absl::string_view note);
+absl::Status IdempotencyKeyReused(absl::string_view tool, absl::string_view key);
+// The first call of the key ended, but how is no longer known.
+absl::Status OutcomeNotKept(absl::string_view tool, absl::string_view key);
+
 // Running.
 absl::Status BackendUnavailable(absl::string_view tool, absl::string_view backend);
 // The tool, or its backend, keeps failing; it is tried again after `wait`.

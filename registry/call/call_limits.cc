@@ -46,18 +46,21 @@ CallLimits::CallLimits(const Clock* clock, const v1::LimitsConfig& limits,
       rates_(clock),
       breakers_(clock, ToOptions(breaker)) {}
 
-absl::Status CallLimits::TakeRate(absl::string_view principal) {
-  const absl::Duration wait = rates_.Take(principal, rate_);
+absl::Status CallLimits::Refusal(absl::string_view principal, const Principal* own,
+                                 absl::Duration wait) const {
   if (wait == absl::ZeroDuration()) return absl::OkStatus();
-  return RateExceeded("limits.max_calls_per_minute", rate_.per_minute,
-                      absl::StrCat("the caller ", principal), wait);
+  const Rate& rate = RateOf(own);
+  return RateExceeded(
+      &rate == &rate_ ? "limits.max_calls_per_minute" : "principals.max_calls_per_minute",
+      rate.per_minute, absl::StrCat("the caller ", principal), wait);
 }
 
-absl::Status CallLimits::CheckRate(absl::string_view principal) const {
-  const absl::Duration wait = rates_.Look(principal, rate_);
-  if (wait == absl::ZeroDuration()) return absl::OkStatus();
-  return RateExceeded("limits.max_calls_per_minute", rate_.per_minute,
-                      absl::StrCat("the caller ", principal), wait);
+absl::Status CallLimits::TakeRate(absl::string_view principal, const Principal* own) {
+  return Refusal(principal, own, rates_.Take(principal, RateOf(own)));
+}
+
+absl::Status CallLimits::CheckRate(absl::string_view principal, const Principal* own) const {
+  return Refusal(principal, own, rates_.Look(principal, RateOf(own)));
 }
 
 absl::Status CallLimits::EnterSession(absl::string_view session, Gates::Place& place) {

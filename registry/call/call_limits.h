@@ -13,6 +13,7 @@
 #include "registry/limits/breakers.h"
 #include "registry/limits/gates.h"
 #include "registry/limits/rate.h"
+#include "registry/policy/principals.h"
 #include "registry/snapshot.h"
 #include "registry/tool.h"
 #include "toolrack/v1/config.pb.h"
@@ -43,9 +44,9 @@ class CallLimits {
  public:
   CallLimits(const Clock* clock, const v1::LimitsConfig& limits, const v1::BreakerConfig& breaker);
 
-  // RATE.
-  absl::Status TakeRate(absl::string_view principal);
-  absl::Status CheckRate(absl::string_view principal) const;
+  // RATE. `own`: the principal's own rate; null or 0: everybody's.
+  absl::Status TakeRate(absl::string_view principal, const Principal* own = nullptr);
+  absl::Status CheckRate(absl::string_view principal, const Principal* own = nullptr) const;
   // A place among the session's calls. CONCURRENCY.
   absl::Status EnterSession(absl::string_view session, Gates::Place& place);
   absl::Status CheckSession(absl::string_view session) const;
@@ -71,6 +72,12 @@ class CallLimits {
   void AbandonBackend(const Backend& backend);
 
  private:
+  absl::Status Refusal(absl::string_view principal, const Principal* own,
+                       absl::Duration wait) const;
+  const Rate& RateOf(const Principal* own) const {
+    return own != nullptr && own->rate.per_minute > 0 ? own->rate : rate_;
+  }
+
   const Rate rate_;
   const uint64_t max_per_session_;
   const uint64_t max_per_backend_;

@@ -30,22 +30,28 @@ absl::Status CallTable::InFlightFull() const {
   return TooManyAtOnce("limits.max_calls_in_flight", limits_.max_in_flight, "all callers");
 }
 
-absl::Status CallTable::PrincipalFull(absl::string_view principal) const {
+absl::Status CallTable::PrincipalFull(absl::string_view principal,
+                                      uint64_t max_of_principal) const {
+  if (max_of_principal > 0) {
+    return TooManyAtOnce("principals.max_calls", max_of_principal,
+                         absl::StrCat("the caller ", principal));
+  }
   return TooManyAtOnce("limits.max_calls_per_principal", limits_.max_per_principal,
                        absl::StrCat("the caller ", principal));
 }
 
-absl::Status CallTable::Check(absl::string_view principal) const {
+absl::Status CallTable::Check(absl::string_view principal, uint64_t max_of_principal) const {
   if (draining_.load()) return Draining("daemon");
   if (in_flight() >= limits_.max_in_flight) return InFlightFull();
   Principals& principals = PrincipalsOf(principal);
   absl::MutexLock lock(&principals.mu);
   const auto at = principals.calls.find(principal);
-  const bool full = at != principals.calls.end() && at->second >= limits_.max_per_principal;
-  return full ? PrincipalFull(principal) : absl::OkStatus();
+  const uint64_t max = max_of_principal > 0 ? max_of_principal : limits_.max_per_principal;
+  const bool full = at != principals.calls.end() && at->second >= max;
+  return full ? PrincipalFull(principal, max_of_principal) : absl::OkStatus();
 }
 
-absl::Status CallTable::Enter(RunningCall& call) {
+absl::Status CallTable::Enter(RunningCall& call, uint64_t max_of_principal) {
   // Counted before the flag is read: whoever drains and then sees 0 in flight knows that no call
   // slips in.
   const uint64_t before = in_flight_.fetch_add(1);
@@ -58,10 +64,10 @@ absl::Status CallTable::Enter(RunningCall& call) {
     Principals& principals = PrincipalsOf(call.principal);
     absl::MutexLock lock(&principals.mu);
     uint64_t& calls = principals.calls[call.principal];
-    if (calls < limits_.max_per_principal) {
+    if (calls < (max_of_principal > 0 ? max_of_principal : limits_.max_per_principal)) {
       ++calls;
     } else {
-      fault = PrincipalFull(call.principal);
+      fault = PrincipalFull(call.principal, max_of_principal);
     }
   }
   if (!fault.ok()) {

@@ -49,9 +49,9 @@ class CallTable {
   ~CallTable();
 
   // Whether a call of this principal would be admitted now. DRAINING, CONCURRENCY.
-  absl::Status Check(absl::string_view principal) const;
-  // Takes the call in, or says why not.
-  absl::Status Enter(RunningCall& call);
+  absl::Status Check(absl::string_view principal, uint64_t max_of_principal = 0) const;
+  // Takes the call in, or says why not. `max_of_principal`: its own limit; 0: everybody's.
+  absl::Status Enter(RunningCall& call, uint64_t max_of_principal = 0);
   // After Enter gave OK, exactly once.
   void Leave(RunningCall& call);
   // The call is about to be given to `backend`, which the call keeps alive until it calls this
@@ -85,7 +85,7 @@ class CallTable {
   Shard& ShardOf(const RunningCall& call) { return shards_[call.number % kShards]; }
   Principals& PrincipalsOf(absl::string_view principal) const;
   absl::Status InFlightFull() const;
-  absl::Status PrincipalFull(absl::string_view principal) const;
+  absl::Status PrincipalFull(absl::string_view principal, uint64_t max_of_principal) const;
 
   const Limits limits_;
   std::atomic<bool> draining_{false};

@@ -116,8 +116,9 @@ Task<v1::ExplainCallResponse> CallPipeline::State::ExplainSteps(PipelineCall& ca
   Story story;
   v1::CallToolRequest& request = call.request;
   const std::string& principal = call.principal;
-  absl::Status fault = table.Check(principal);
-  if (fault.ok()) fault = limits.CheckRate(principal);
+  const Principal* const own = PrincipalOf(call);
+  absl::Status fault = table.Check(principal, own == nullptr ? 0 : own->max_calls);
+  if (fault.ok()) fault = limits.CheckRate(principal, own);
   if (!fault.ok()) co_return story.Refuse("limits", fault);
   story.Pass("limits", absl::StrCat(table.in_flight(), " calls in flight"));
 
@@ -137,18 +138,35 @@ Task<v1::ExplainCallResponse> CallPipeline::State::ExplainSteps(PipelineCall& ca
     story.Pass("session",
                absl::StrCat("open, pinned to revision ", call.peeked->pinned_revision()));
   }
+  if (fault.ok() && !request.idempotency_key().empty()) {
+    fault = idempotency.Check(principal, request.name(), request.idempotency_key(),
+                              FingerprintOf(request));
+  }
+  if (!fault.ok()) co_return story.Refuse("lookup", fault);
   const FoundTool found = FindTool(registry, request.name());
   if (found.entry == nullptr) {
-    co_return story.Refuse("lookup", NotFoundWithNearest(registry, request.name()));
+    co_return story.Refuse("lookup",
+                           NotFoundWithNearest(registry, request.name(), VisibilityOf(call)));
   }
   call.entry = found.entry;
   const ToolEntry& entry = *call.entry;
   const v1::Tool& tool = entry.definition->tool;
+  const bool ruled = parts.policy != nullptr && !parts.policy->open();
+  PolicyDecision decision;
+  if (ruled) decision = parts.policy->Decide(principal, *entry.definition);
+  if (decision.action == PolicyAction::kDeny) {
+    co_return story.Refuse("permission", PolicyDenied(entry.name(), decision.rule));
+  }
   fault = CheckCallable(entry, request.expected_digest());
   if (!fault.ok()) co_return story.Refuse("lookup", fault);
   call.timeout = TimeoutOf(request, tool, default_timeout);
   story.Pass("lookup", absl::StrCat("revision ", found.revision, ", digest ", tool.digest()));
-  story.Skip("permission", "no rules in this build: every caller may call every tool");
+  if (ruled) {
+    story.Pass("permission", absl::StrCat(decision.rule.empty() ? "reserved tool" : decision.rule,
+                                          " lets ", principal, " call it"));
+  } else {
+    story.Skip("permission", "no rules: every caller may call every tool");
+  }
 
   absl::StatusOr<ArgumentInput> input = TakeInput(entry.name(), request);
   if (!input.ok()) co_return story.Refuse("arguments", input.status());
@@ -190,7 +208,20 @@ Task<v1::ExplainCallResponse> CallPipeline::State::ExplainSteps(PipelineCall& ca
     story.Pass("hooks", absl::StrCat(text, ": ", said));
   }
   if (!call.answered_by.empty()) co_return story.Run();
-  story.Skip("approval", "none asked for");
+  if (decision.action == PolicyAction::kAsk) {
+    fault = parts.approvals->Check(
+        {principal, entry.name(), tool.digest(), call.arguments.text, decision.rule, tool.risk()},
+        request.approval_id());
+    if (!fault.ok()) co_return story.Refuse("approval", fault);
+    story.Pass("approval", "granted, and used up by the call");
+  } else {
+    story.Skip("approval", "none asked for");
+  }
+  if (cache.TtlOf(tool, entry.definition->settings.cache_ttl) > absl::ZeroDuration() &&
+      cache.Has(ResultCache::KeyOf(principal, tool, call.arguments.text))) {
+    story.Pass("cache", "an earlier result would be given again");
+    co_return story.Run();
+  }
 
   fault = limits.CheckTool(entry.name());
   if (fault.ok()) fault = CheckGate(limits, limits.GateOf(tool));

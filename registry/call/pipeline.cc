@@ -17,9 +17,8 @@
 namespace toolrack {
 namespace {
 
-// Plain text is only looked through, JSON is parsed: it is moved off the caller's thread much
-// earlier.
-constexpr size_t kInlineTextBytes = 256 << 10;
+// Plain text is only looked through, JSON is parsed: it is moved off the caller's thread earlier.
+constexpr size_t kInlineTextBytes = 32 << 10;
 
 // What the wait for a backend ends with; nullopt: the call was stopped.
 using Ending = std::optional<absl::StatusOr<v1::ToolResult>>;
@@ -39,10 +38,11 @@ Task<absl::Status> CallPipeline::State::Steps(PipelineCall& call) {
   absl::Status fault;
 
   // 1. Admission.
-  fault = table.Enter(call);
+  const Principal* const own = PrincipalOf(call);
+  fault = table.Enter(call, own == nullptr ? 0 : own->max_calls);
   if (!fault.ok()) co_return fault;
   call.entered = true;
-  fault = limits.TakeRate(call.principal);
+  fault = limits.TakeRate(call.principal, own);
   if (!fault.ok()) co_return fault;
 
   // 2. Request, session and look-up.
@@ -54,6 +54,10 @@ Task<absl::Status> CallPipeline::State::Steps(PipelineCall& call) {
     fault = limits.EnterSession(call.session_id, call.session_place);
     if (!fault.ok()) co_return fault;
   }
+  if (!call.request.idempotency_key().empty()) {
+    fault = co_await Lead(call);
+    if (!fault.ok() || call.known_outcome) co_return fault;
+  }
   fault = Find(call);
   if (!fault.ok()) co_return fault;
   if (call.entry == nullptr) {
@@ -61,7 +65,7 @@ Task<absl::Status> CallPipeline::State::Steps(PipelineCall& call) {
     fault = co_await Hop(call);
     if (ReasonOf(fault) == v1::ERROR_REASON_QUEUE_FULL) co_return ToolNotFound(call.tool, {});
     if (!fault.ok()) co_return fault;
-    co_return NotFoundWithNearest(*parts.registry, call.tool);
+    co_return NotFoundWithNearest(*parts.registry, call.tool, VisibilityOf(call));
   }
   const v1::Tool& tool = call.entry->definition->tool;
   call.timeout = TimeoutOf(call.request, tool, default_timeout);
@@ -86,8 +90,18 @@ Task<absl::Status> CallPipeline::State::Steps(PipelineCall& call) {
     if (!fault.ok()) co_return fault;
   }
 
-  // 5. Breaker and place of the tool.
-  const bool runs = call.answered_by.empty();
+  // 5. Approval of the final arguments; a result that may be given again.
+  const bool answered = !call.answered_by.empty();
+  std::string cache_key;
+  bool cached = false;
+  if (!answered) {
+    fault = Approve(call);
+    if (!fault.ok()) co_return fault;
+    cached = FromCache(call, cache_key);
+  }
+
+  // 6. Breaker and place of the tool.
+  const bool runs = !answered && !cached;
   if (runs) fault = limits.AdmitTool(call.tool, call.tool_probe);
   if (!fault.ok()) co_return fault;
   if (runs && tool.max_concurrency() > 0) {
@@ -95,7 +109,7 @@ Task<absl::Status> CallPipeline::State::Steps(PipelineCall& call) {
     if (!fault.ok()) co_return fault;
   }
 
-  // 6. Route and execute; again where that is safe.
+  // 7. Route and execute; again where that is safe.
   absl::Status outcome;
   absl::Status lost;  // an attempt that may have run: no later one can make that undone
   std::vector<const Backend*> tried;
@@ -124,12 +138,13 @@ Task<absl::Status> CallPipeline::State::Steps(PipelineCall& call) {
     result = ResultFromStatus(outcome);
   }
 
-  // 7. The result: checked, shown to hooks, then cut to the cap.
+  // 8. The result: checked, kept for the next one, shown to hooks, scrubbed, cut to the cap.
   if (IsLong(result)) {
     fault = co_await HopForResult(call);
     if (!fault.ok()) co_return fault;
   }
-  CheckResult(*call.entry, result_limits, result);
+  if (!cached) CheckResult(*call.entry, result_limits, result);
+  if (runs && !cache_key.empty()) KeepInCache(call, cache_key);
   if (Hooked(call)) {
     BlameForOutput(call.answered_by, result);
     fault = co_await PostHooks(call);
@@ -165,13 +180,6 @@ absl::Status CallPipeline::State::AcceptArguments(PipelineCall& call, ArgumentIn
   call.arguments = *std::move(arguments);
   return InSession(ValidateArguments(*call.entry, coerce, call.arguments), *call.entry,
                    call.session_of());
-}
-
-void CallPipeline::State::CapAndKeep(PipelineCall& call) const {
-  CapResult(result_limits, call.principal, call.session_id, *parts.results,
-            *call.response.mutable_result());
-  // What was kept just now for a session that is over meanwhile must not outlive it.
-  if (call.session && call.session->over()) parts.results->CloseSession(call.session_id);
 }
 
 // Goes on on the executor's thread. TIMEOUT or CANCELLED when the call was stopped first,
@@ -253,6 +261,9 @@ absl::Status CallPipeline::State::Find(PipelineCall& call) const {
   call.entry = std::move(found.entry);
   call.revision = found.revision;
   if (call.entry == nullptr) return absl::OkStatus();
+  // Before the tool's state: whom it is denied learns nothing of it.
+  const absl::Status denied = Allow(call);
+  if (!denied.ok()) return denied;
   return CheckCallable(*call.entry, call.request.expected_digest());
 }
 
@@ -332,6 +343,7 @@ void CallPipeline::State::Finish(std::unique_ptr<PipelineCall> owned, absl::Stat
   const absl::Duration duration = parts.clock->SteadyNow() - call.start;
   Record(call, status, duration);
   AbandonProbes(call);
+  SettleOutcome(call, status);
   call.places = nullptr;
   call.session_place = Gates::Place();
   call.session = SessionLease();
@@ -369,7 +381,8 @@ void CallPipeline::Start(v1::CallToolRequest request, Caller caller, StopSource 
                          std::shared_ptr<CallReporter> reporter, Done done) {
   std::unique_ptr<PipelineCall> call =
       state_->MakeCall(std::move(request), std::move(caller), std::move(stop));
-  call->reporter = reporter == nullptr ? SilentReporter() : std::move(reporter);
+  call->reporter = reporter == nullptr ? SilentReporter()
+                                       : ScrubbingReporter(state_->scrubber, std::move(reporter));
   call->done = std::move(done);
   state_->Run(std::move(call));
 }

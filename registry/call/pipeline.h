@@ -20,6 +20,9 @@
 #include "registry/base/timers.h"
 #include "registry/call/hook_set.h"
 #include "registry/call/result_store.h"
+#include "registry/policy/approvals.h"
+#include "registry/policy/policy.h"
+#include "registry/policy/principals.h"
 #include "registry/registry.h"
 #include "registry/session_table.h"
 #include "toolrack/v1/admin_service.pb.h"
@@ -72,6 +75,10 @@ class CallPipeline {
     ResultStore* results;
     SessionTable* sessions = nullptr;  // null: there are no sessions
     HookSet* hooks = nullptr;          // null: there are no hooks
+    // Null: nobody is known, everything is allowed.
+    const Principals* principals = nullptr;
+    const Policy* policy = nullptr;
+    Approvals* approvals = nullptr;  // there when `policy` is
   };
   CallPipeline(Parts parts, PipelineOptions options);
   ~CallPipeline();

@@ -18,8 +18,11 @@
 #include "registry/call/call_limits.h"
 #include "registry/call/call_table.h"
 #include "registry/call/hook_set.h"
+#include "registry/call/idempotency.h"
 #include "registry/call/pipeline.h"
+#include "registry/call/result_cache.h"
 #include "registry/call/result_shape.h"
+#include "registry/call/scrub.h"
 #include "registry/call/steps.h"
 
 namespace toolrack {
@@ -45,6 +48,9 @@ struct PipelineCall : RunningCall {
   uint32_t attempts = 0;
   Gates::Place session_place;
   std::shared_ptr<HeldPlaces> places;  // null while there are none
+  bool leads = false;                  // the first one with its idempotency key
+  bool known_outcome = false;          // it was an earlier one's: nothing ran
+  bool approval_taken = false;         // and to be given back when nothing ran
   // This call is the one by which a breaker tries; AbandonProbes or Report ends that.
   bool tool_probe = false, backend_probe = false;
   size_t argument_bytes = 0;
@@ -67,7 +73,16 @@ struct CallPipeline::State {
   Task<absl::Status> HopForResult(PipelineCall& call);
   Task<absl::Status> Attempt(PipelineCall& call);
   absl::Status AcceptArguments(PipelineCall& call, ArgumentInput input, bool coerce) const;
+  // The result as the caller gets it: without credentials, at most as long as the cap allows.
   void CapAndKeep(PipelineCall& call) const;
+  const Principal* PrincipalOf(const PipelineCall& call) const;
+  Task<absl::Status> Lead(PipelineCall& call);
+  absl::Status Allow(const PipelineCall& call) const;
+  absl::Status Approve(PipelineCall& call);
+  bool FromCache(PipelineCall& call, std::string& key);
+  void KeepInCache(const PipelineCall& call, const std::string& key);
+  void SettleOutcome(PipelineCall& call, const absl::Status& status);
+  ToolVisibility VisibilityOf(const PipelineCall& call) const;
   Task<absl::Status> EnterGate(PipelineCall& call, GateSpec gate, Gates::Place& place);
   Task<absl::Status> EnterTool(PipelineCall& call);
   Task<absl::Status> EnterBackend(PipelineCall& call);
@@ -114,6 +129,10 @@ struct CallPipeline::State {
   absl::Duration default_timeout;
   CallTable table;
   CallLimits limits;
+  IdempotencyKeys idempotency;
+  ResultCache cache;
+  // Shared with the reporters of tools, which may outlive the pipeline.
+  const std::shared_ptr<const Scrubber> scrubber;
   CallCounters counters;
   RefusalRing refusals;
   std::atomic<uint64_t> explaining{0};

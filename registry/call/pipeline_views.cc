@@ -16,7 +16,10 @@ CallPipeline::State::State(Parts p, PipelineOptions o)
       options(std::move(o)),
       table({OrDefault(options.limits.max_calls_in_flight(), 10000),
              OrDefault(options.limits.max_calls_per_principal(), 10000)}),
-      limits(parts.clock, options.limits, options.breaker) {
+      limits(parts.clock, options.limits, options.breaker),
+      idempotency(parts.clock, options.limits),
+      cache(parts.clock, options.results),
+      scrubber(std::make_shared<const Scrubber>(options.results)) {
   argument_limits.max_bytes = OrDefault(options.limits.max_arguments_bytes(), 1 << 20);
   argument_limits.max_depth = OrDefault(options.limits.max_json_depth(), 64);
   result_limits.cap_bytes = OrDefault(options.results.cap_bytes(), 64 << 10);

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "registry/base/errors.h"
 #include "registry/base/json.h"
@@ -187,6 +188,21 @@ std::string Mark(uint64_t left_out, uint64_t total, absl::string_view handle) {
                       "\" gives all of it ...]\n");
 }
 
+// One line for a context from which the content was dropped: how it begins, and how long it is.
+std::string SummaryOf(const v1::ToolResult& result, uint64_t total) {
+  constexpr size_t kMaxLine = 160;
+  std::string line;
+  bool json;
+  for (const v1::Content& part : result.content()) {
+    const std::string* text = TextOf(part, &json);
+    if (text == nullptr || json) continue;
+    const absl::string_view begin = absl::StripLeadingAsciiWhitespace(*text);
+    line = ForMessage(begin.substr(0, begin.find_first_of("\r\n")), kMaxLine);
+    break;
+  }
+  return absl::StrCat(line, line.empty() ? "" : " ", "(", total, " bytes in all)");
+}
+
 // What stays of one part with text.
 struct Kept {
   size_t head = 0;
@@ -294,6 +310,7 @@ void CapResult(const ResultLimits& limits, absl::string_view principal,
   const std::string handle = store.Put(WholeText(result, alone), principal, session_id);
   result.set_truncated(true);
   result.set_result_handle(handle);
+  if (result.summary().empty()) result.set_summary(SummaryOf(result, total));
 
   uint64_t content_bytes = 0;
   bool json;

@@ -30,10 +30,10 @@ uint64_t ResultTextBytes(const v1::ToolResult& result);
 // are the rack's to set.
 void CheckResult(const ToolEntry& entry, const ResultLimits& limits, v1::ToolResult& result);
 
-// Sets total_bytes; over the cap, keeps the whole in `store` for `principal` and session and cuts:
-// head and tail of the text stay, at character boundaries, with a mark between them that says how
-// much is missing. JSON is never cut but left out whole. The text left is at most cap_bytes, or the
-// mark alone.
+// Sets total_bytes; over the cap, gives a summary when there is none, keeps the whole in `store`
+// for `principal` and session and cuts: head and tail of the text stay, at character boundaries,
+// with a mark between them that says how much is missing. JSON is never cut but left out whole. The
+// text left is at most cap_bytes, or the mark alone.
 void CapResult(const ResultLimits& limits, absl::string_view principal,
                absl::string_view session_id, ResultStore& store, v1::ToolResult& result);
 

@@ -9,16 +9,20 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "registry/base/clock.h"
+#include "registry/call/result_spill.h"
 #include "registry/session_table.h"
 #include "toolrack/v1/config.pb.h"
 #include "toolrack/v1/tool_service.pb.h"
 
 namespace toolrack {
 
-// Bounded in bytes (the oldest goes first) and in time. Thread-safe.
+// Bounded in bytes and in time. What memory has no room for lies in files, when there is a spill;
+// else, and when that is full or fails, the oldest results go. Thread-safe.
 class ResultStore : public SessionHost {
  public:
-  ResultStore(Clock* clock, v1::ResultsConfig options);  // clock outlives this; 0 is the default
+  // clock outlives this; 0 is the default.
+  ResultStore(Clock* clock, v1::ResultsConfig options,
+              std::unique_ptr<ResultSpill> spill = nullptr);
   ~ResultStore() override;
 
   // Keeps `bytes` for `principal`, no longer than the session (empty: none) lasts; gives an
@@ -33,7 +37,8 @@ class ResultStore : public SessionHost {
                                               absl::string_view principal);
 
   uint64_t count() const;
-  uint64_t bytes() const;
+  uint64_t bytes() const;    // in memory
+  uint64_t spilled() const;  // in files
 
  private:
   struct State;

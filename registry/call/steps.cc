@@ -33,13 +33,13 @@ absl::Status CheckRequest(const v1::CallToolRequest& request) {
   if (request.name().empty()) return RequestInvalid("name", "", "expected a tool's name");
   absl::Status status = CheckId("call_id", request.call_id());
   if (status.ok()) status = CheckId("batch_id", request.batch_id());
+  if (status.ok()) status = CheckId("idempotency_key", request.idempotency_key());
+  if (status.ok()) status = CheckId("approval_id", request.approval_id());
   if (!status.ok()) return status;
   if (request.has_timeout() && ToDuration(request.timeout()) <= absl::ZeroDuration()) {
     return RequestInvalid("timeout", absl::FormatDuration(ToDuration(request.timeout())),
                           "expected more than 0, or leave it out");
   }
-  if (!request.idempotency_key().empty()) return NotSupported("idempotency_key");
-  if (!request.approval_id().empty()) return NotSupported("approval_id");
   if (!request.input_responses_json().empty()) return NotSupported("input_responses_json");
   if (!request.request_state().empty()) return NotSupported("request_state");
   return absl::OkStatus();
@@ -50,8 +50,9 @@ FoundTool FindTool(const Registry& registry, absl::string_view name) {
   return {snapshot.Get(name), snapshot.revision()};
 }
 
-absl::Status NotFoundWithNearest(const Registry& registry, absl::string_view name) {
-  return ToolNotFound(name, registry.Nearest(name));
+absl::Status NotFoundWithNearest(const Registry& registry, absl::string_view name,
+                                 const ToolVisibility& visible) {
+  return ToolNotFound(name, registry.Nearest(name, 3, visible));
 }
 
 absl::Status CheckCallable(const ToolEntry& entry, absl::string_view expected_digest) {

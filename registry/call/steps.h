@@ -28,8 +28,9 @@ struct FoundTool {
 };
 // Null when there is no such tool: NotFoundWithNearest has the words then.
 FoundTool FindTool(const Registry& registry, absl::string_view name);
-// Some ms at 100,000 tools.
-absl::Status NotFoundWithNearest(const Registry& registry, absl::string_view name);
+// Some ms at 100,000 tools. Only visible ones are named.
+absl::Status NotFoundWithNearest(const Registry& registry, absl::string_view name,
+                                 const ToolVisibility& visible = {});
 // TOOL_QUARANTINED, TOOL_DISABLED, DEFINITION_CHANGED.
 absl::Status CheckCallable(const ToolEntry& entry, absl::string_view expected_digest);
 

@@ -25,15 +25,17 @@ std::string CutToCharacters(absl::string_view text, size_t max) {
 }  // namespace
 
 SearchScope::SearchScope(const Snapshot& snapshot, const SearchIndex& index,
-                         const v1::SearchToolsRequest& request)
+                         const v1::SearchToolsRequest& request, const ToolVisibility& visible)
     : snapshot_(snapshot),
       index_(index),
       request_(request),
       filter_(request.categories(), request.namespaces()),
+      visible_(visible),
       asked_results_(std::min<size_t>(static_cast<size_t>(request.max_results()), kMaxResults)) {}
 
 bool SearchScope::Visible(SearchIndex::DocId doc) const {
-  return filter_.empty() || filter_.Matches(*index_.docs()[doc].definition);
+  const ToolDefinition& definition = *index_.docs()[doc].definition;
+  return filter_.Matches(definition) && Knows(definition);
 }
 
 v1::SearchToolsResponse SearchScope::NewResponse() const {
@@ -60,10 +62,14 @@ v1::SearchHit* SearchScope::Add(v1::SearchToolsResponse& response, SearchIndex::
 }
 
 std::string SearchScope::HowMany() const {
-  const size_t all = index_.docs().size();
+  size_t all = index_.docs().size();
+  if (visible_) {
+    all = 0;
+    for (const SearchIndex::Doc& doc : index_.docs()) all += visible_(*doc.definition) ? 1 : 0;
+  }
   if (filter_.empty()) return absl::StrCat(all, all == 1 ? " tool" : " tools");
   size_t visible = 0;
-  for (SearchIndex::DocId doc = 0; doc < all; ++doc) visible += Visible(doc);
+  for (SearchIndex::DocId doc = 0; doc < index_.docs().size(); ++doc) visible += Visible(doc);
   return absl::StrCat(visible, visible == 1 ? " tool" : " tools", " of these categories and ",
                       "namespaces (", all, " in all)");
 }

@@ -18,7 +18,7 @@ namespace toolrack {
 class SearchScope {
  public:
   SearchScope(const Snapshot& snapshot, const SearchIndex& index,
-              const v1::SearchToolsRequest& request);
+              const v1::SearchToolsRequest& request, const ToolVisibility& visible);
 
   const Snapshot& snapshot() const { return snapshot_; }
   const SearchIndex& index() const { return index_; }
@@ -26,6 +26,8 @@ class SearchScope {
   size_t asked_results() const { return asked_results_; }
   size_t max_results() const { return asked_results_ == 0 ? kDefaultResults : asked_results_; }
   bool Visible(SearchIndex::DocId doc) const;
+  // Whether the caller may know of it, whatever was asked for.
+  bool Knows(const ToolDefinition& definition) const { return !visible_ || visible_(definition); }
 
   v1::SearchToolsResponse NewResponse() const;
   // Adds the tool as a hit or, when those are `limit` already, to `more_names`, or not at all when
@@ -47,6 +49,7 @@ class SearchScope {
   const SearchIndex& index_;
   const v1::SearchToolsRequest& request_;
   const ToolFilter filter_;
+  const ToolVisibility& visible_;
   size_t asked_results_;
 };
 

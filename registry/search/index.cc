@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "registry/edit_distance.h"
+#include "registry/name.h"
 #include "registry/search/fields.h"
 #include "registry/search/tokens.h"
 
@@ -180,7 +181,7 @@ std::shared_ptr<const SearchIndex> SearchIndex::Build(const Snapshot& snapshot) 
   index->docs_.reserve(snapshot.size());
   IndexBuilder builder(*index);
   snapshot.ForEach("", [&builder](const ToolEntryPtr& entry) {
-    if (!entry->definition->quarantined) builder.Add(*entry);
+    if (!entry->definition->quarantined && !IsReservedName(entry->name())) builder.Add(*entry);
     return true;
   });
   builder.Finish();

@@ -144,7 +144,7 @@ v1::SearchToolsResponse SearchByNames(const SearchScope& scope,
     }
     if (found) continue;
     const ToolEntry* entry = scope.snapshot().Find(name);
-    if (entry != nullptr && entry->definition->quarantined) {
+    if (entry != nullptr && entry->definition->quarantined && scope.Knows(*entry->definition)) {
       problems.push_back(absl::StrCat(ForMessage(name), " is quarantined (DescribeTool says why)"));
       continue;
     }

@@ -90,7 +90,8 @@ Searcher::Searcher(const Registry* registry) : state_(std::make_unique<State>())
 
 Searcher::~Searcher() = default;
 
-absl::StatusOr<v1::SearchToolsResponse> Searcher::Search(const v1::SearchToolsRequest& request) {
+absl::StatusOr<v1::SearchToolsResponse> Searcher::Search(const v1::SearchToolsRequest& request,
+                                                         const ToolVisibility& visible) {
   if (request.max_results() < 0) {
     return RequestInvalid("max_results", absl::StrCat(request.max_results()),
                           "it must not be negative");
@@ -99,7 +100,7 @@ absl::StatusOr<v1::SearchToolsResponse> Searcher::Search(const v1::SearchToolsRe
   const SnapshotPtr snapshot = state_->registry->snapshot();
   const std::shared_ptr<const SearchIndex> index = state_->IndexOf(*snapshot);
 
-  SearchScope scope(*snapshot, *index, request);
+  SearchScope scope(*snapshot, *index, request, visible);
   const bool select = request.mode() == v1::SEARCH_MODE_SELECT ||
                       (request.mode() != v1::SEARCH_MODE_REGEX &&
                        absl::StartsWithIgnoreCase(queries.front(), kSelectPrefix));

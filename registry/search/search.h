@@ -20,7 +20,9 @@ class Searcher {
   ~Searcher();
 
   // REQUEST_INVALID for an empty query or a regular expression that RE2 does not take.
-  absl::StatusOr<v1::SearchToolsResponse> Search(const v1::SearchToolsRequest& request);
+  // Only what is visible is found, named or counted.
+  absl::StatusOr<v1::SearchToolsResponse> Search(const v1::SearchToolsRequest& request,
+                                                 const ToolVisibility& visible = {});
 
  private:
   struct State;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "registry/base/errors.h"
+#include "registry/base/log.h"
 #include "registry/name.h"
 #include "server/config.h"
 #include "server/rpc/unary.h"
@@ -34,12 +35,15 @@ class AdminService final : public v1::AdminService::CallbackService {
         list_calls_(core->methods->Get("AdminService/ListCalls")),
         cancel_(core->methods->Get("AdminService/CancelCall")),
         enable_(core->methods->Get("AdminService/SetToolEnabled")),
+        approve_(core->methods->Get("AdminService/ApproveTool")),
+        approvals_(core->methods->Get("AdminService/ListApprovals")),
+        decide_(core->methods->Get("AdminService/DecideApproval")),
         drain_(core->methods->Get("AdminService/Drain")) {}
 
   grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext* context,
                                       const v1::GetStatusRequest*,
                                       v1::GetStatusResponse* response) override {
-    return AnswerOn(core_.executor, max_pending_, context, response, status_, [this] {
+    return On(context, response, status_, [this](const std::string&) {
       return absl::StatusOr<v1::GetStatusResponse>(core_.control->Status());
     });
   }
@@ -47,55 +51,137 @@ class AdminService final : public v1::AdminService::CallbackService {
   grpc::ServerUnaryReactor* ListWorkers(grpc::CallbackServerContext* context,
                                         const v1::ListWorkersRequest* request,
                                         v1::ListWorkersResponse* response) override {
-    return AnswerOn(core_.executor, max_pending_, context, response, list_workers_,
-                    [this, request] { return WorkersPage(*request); });
+    return On(context, response, list_workers_,
+              [this, request](const std::string&) { return WorkersPage(*request); });
   }
 
   grpc::ServerUnaryReactor* ListHooks(grpc::CallbackServerContext* context,
                                       const v1::ListHooksRequest* request,
                                       v1::ListHooksResponse* response) override {
-    return AnswerOn(core_.executor, max_pending_, context, response, list_hooks_,
-                    [this, request] { return HooksPage(*request); });
+    return On(context, response, list_hooks_,
+              [this, request](const std::string&) { return HooksPage(*request); });
   }
 
   grpc::ServerUnaryReactor* ListCalls(grpc::CallbackServerContext* context,
                                       const v1::ListCallsRequest* request,
                                       v1::ListCallsResponse* response) override {
-    return AnswerOn(core_.executor, max_pending_, context, response, list_calls_,
-                    [this, request] { return CallsPage(*request); });
+    return On(context, response, list_calls_,
+              [this, request](const std::string&) { return CallsPage(*request); });
   }
 
   // Ending a call answers its caller, which may be much work when an id names many calls.
   grpc::ServerUnaryReactor* CancelCall(grpc::CallbackServerContext* context,
                                        const v1::CancelCallRequest* request,
                                        v1::CancelCallResponse* response) override {
-    return AnswerOn(core_.executor, max_pending_, context, response, cancel_,
-                    [this, request]() -> absl::StatusOr<v1::CancelCallResponse> {
-                      if (request->call_id().empty()) {
-                        return RequestInvalid("call_id", "", "the id of a running call");
-                      }
-                      v1::CancelCallResponse out;
-                      out.set_cancelled(core_.pipeline->CancelCall(request->call_id()));
-                      if (out.cancelled() == 0) return CallNotFound(request->call_id());
-                      return out;
-                    });
+    return On(context, response, cancel_,
+              [this, request](const std::string&) -> absl::StatusOr<v1::CancelCallResponse> {
+                if (request->call_id().empty()) {
+                  return RequestInvalid("call_id", "", "the id of a running call");
+                }
+                v1::CancelCallResponse out;
+                out.set_cancelled(core_.pipeline->CancelCall(request->call_id()));
+                if (out.cancelled() == 0) return CallNotFound(request->call_id());
+                return out;
+              });
   }
 
   grpc::ServerUnaryReactor* SetToolEnabled(grpc::CallbackServerContext* context,
                                            const v1::SetToolEnabledRequest* request,
                                            v1::SetToolEnabledResponse* response) override {
-    return AnswerOn(core_.executor, max_pending_, context, response, enable_,
-                    [this, request] { return Switch(*request); });
+    return On(context, response, enable_,
+              [this, request](const std::string&) { return Switch(*request); });
+  }
+
+  grpc::ServerUnaryReactor* ApproveTool(grpc::CallbackServerContext* context,
+                                        const v1::ApproveToolRequest* request,
+                                        v1::ApproveToolResponse* response) override {
+    return On(context, response, approve_,
+              [this, request](const std::string& who) { return Approve(*request, who); });
+  }
+
+  grpc::ServerUnaryReactor* ListApprovals(grpc::CallbackServerContext* context,
+                                          const v1::ListApprovalsRequest* request,
+                                          v1::ListApprovalsResponse* response) override {
+    return On(context, response, approvals_,
+              [this, request](const std::string&) { return ApprovalsPage(*request); });
+  }
+
+  grpc::ServerUnaryReactor* DecideApproval(grpc::CallbackServerContext* context,
+                                           const v1::DecideApprovalRequest* request,
+                                           v1::DecideApprovalResponse* response) override {
+    return On(context, response, decide_,
+              [this, request](const std::string& who) { return Decide(*request, who); });
   }
 
   grpc::ServerUnaryReactor* Drain(grpc::CallbackServerContext* context,
                                   const v1::DrainRequest* request,
                                   v1::DrainResponse* response) override {
-    return AnswerOn(core_.executor, max_pending_, context, response, drain_,
-                    [this, request] { return BeginDrain(*request); });
+    return On(context, response, drain_,
+              [this, request](const std::string&) { return BeginDrain(*request); });
   }
 
  private:
+  // Answers on the executor, once the caller was let in. `work` gets its principal.
+  template <typename Response, typename Work>
+  grpc::ServerUnaryReactor* On(grpc::CallbackServerContext* context, Response* response,
+                               MethodStats* method, Work work) {
+    return AnswerOn(
+        core_.executor, max_pending_, context, response, method,
+        [work = std::move(work),
+         who = core_.admission->Admit(*context, AccessScope::kAdmin,
+                                      method->name())]() mutable -> absl::StatusOr<Response> {
+          if (!who.ok()) return who.status();
+          return work(*who);
+        });
+  }
+
+  absl::StatusOr<v1::ApproveToolResponse> Approve(const v1::ApproveToolRequest& request,
+                                                  const std::string& who) {
+    if (request.name().empty()) return RequestInvalid("name", "", "the canonical name of a tool");
+    if (request.digest().empty()) {
+      return RequestInvalid("digest", "", "the digest of the definition that was looked at");
+    }
+    const absl::StatusOr<ToolEntryPtr> tool =
+        core_.registry->ApproveTool(request.name(), request.digest());
+    if (!tool.ok()) return tool.status();
+    LogInfo(absl::StrCat("the definition ", ForMessage(request.digest()), " of ",
+                         ForMessage(request.name()), " was approved by ", who));
+    v1::ApproveToolResponse out;
+    *out.mutable_tool() = (*tool)->ToProto(v1::TOOL_VIEW_BASIC);
+    out.set_revision(core_.registry->snapshot()->revision());
+    return out;
+  }
+
+  absl::StatusOr<v1::ListApprovalsResponse> ApprovalsPage(const v1::ListApprovalsRequest& request) {
+    v1::ListApprovalsResponse out;
+    const auto key_of = [](const v1::Approval& approval) {
+      return absl::StrCat(TimeKey(approval.create_time()), "/", approval.approval_id());
+    };
+    std::vector<v1::Approval> approvals = core_.approvals->List();
+    std::sort(
+        approvals.begin(), approvals.end(),
+        [&key_of](const v1::Approval& a, const v1::Approval& b) { return key_of(a) < key_of(b); });
+    absl::StatusOr<std::string> next =
+        Page(approvals, request.page_size(), request.page_token(), key_of,
+             [&out](v1::Approval approval) { *out.add_approvals() = std::move(approval); });
+    if (!next.ok()) return next.status();
+    out.set_next_page_token(*std::move(next));
+    return out;
+  }
+
+  absl::StatusOr<v1::DecideApprovalResponse> Decide(const v1::DecideApprovalRequest& request,
+                                                    const std::string& who) {
+    absl::StatusOr<v1::Approval> approval =
+        core_.approvals->Decide(request.approval_id(), request.grant(), who, request.note());
+    if (!approval.ok()) return approval.status();
+    LogInfo(absl::StrCat("the approval ", approval->approval_id(), " of ",
+                         ForMessage(approval->tool()), " for ", approval->principal(), " was ",
+                         request.grant() ? "granted" : "refused", " by ", who));
+    v1::DecideApprovalResponse out;
+    *out.mutable_approval() = *std::move(approval);
+    return out;
+  }
+
   absl::StatusOr<v1::ListWorkersResponse> WorkersPage(const v1::ListWorkersRequest& request) {
     v1::ListWorkersResponse out;
     const auto key_of = [](const v1::WorkerInfo& worker) {
@@ -199,6 +285,9 @@ class AdminService final : public v1::AdminService::CallbackService {
   MethodStats* const list_calls_;
   MethodStats* const cancel_;
   MethodStats* const enable_;
+  MethodStats* const approve_;
+  MethodStats* const approvals_;
+  MethodStats* const decide_;
   MethodStats* const drain_;
 };
 

@@ -11,10 +11,13 @@
 #include "registry/call/hook_set.h"
 #include "registry/call/pipeline.h"
 #include "registry/call/result_store.h"
+#include "registry/policy/approvals.h"
+#include "registry/policy/policy.h"
 #include "registry/registry.h"
 #include "registry/search/search.h"
 #include "registry/session_table.h"
 #include "server/backends/worker_hub.h"
+#include "server/rpc/admission.h"
 #include "server/rpc/method_stats.h"
 #include "server/services/watch_set.h"
 #include "toolrack/v1/admin_service.pb.h"
@@ -47,6 +50,9 @@ struct Core {
   DaemonControl* control = nullptr;
   MethodTable* methods = nullptr;
   WatchSet* watches = nullptr;
+  const Admission* admission = nullptr;
+  const Policy* policy = nullptr;
+  Approvals* approvals = nullptr;
 };
 
 }  // namespace toolrack

@@ -1,7 +1,7 @@
 #include <memory>
 
 #include "server/hooks/hook_hub.h"
-#include "server/rpc/peer.h"
+#include "server/rpc/refused_stream.h"
 #include "server/services/services.h"
 #include "toolrack/v1/hook_service.grpc.pb.h"
 
@@ -12,21 +12,25 @@ namespace {
 class HookServiceDoor
     : public v1::HookService::WithRawCallbackMethod_Attach<v1::HookService::Service> {
  public:
-  explicit HookServiceDoor(HookHub* hub) : hub_(hub) {}
+  HookServiceDoor(HookHub* hub, const Admission* admission) : hub_(hub), admission_(admission) {}
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Attach(
       grpc::CallbackServerContext* context) override {
-    return MakeHookStream(hub_, context, PrincipalOf(*context));
+    absl::StatusOr<std::string> who =
+        admission_->Admit(*context, AccessScope::kHook, "HookService/Attach");
+    if (!who.ok()) return new RefusedStream(who.status());
+    return MakeHookStream(hub_, context, *std::move(who));
   }
 
  private:
   HookHub* const hub_;
+  const Admission* const admission_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeHookService(HookHub* hub) {
-  return std::make_unique<HookServiceDoor>(hub);
+std::unique_ptr<grpc::Service> MakeHookService(HookHub* hub, const Admission* admission) {
+  return std::make_unique<HookServiceDoor>(hub, admission);
 }
 
 }  // namespace toolrack

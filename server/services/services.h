@@ -32,11 +32,11 @@ std::unique_ptr<grpc::Service> MakeAdminService(const Core* core);
 std::unique_ptr<grpc::Service> MakeReflectionService(std::vector<std::string> services,
                                                      Executor* executor);
 
-// toolrack.v1.HookService. The hub outlives the service.
-std::unique_ptr<grpc::Service> MakeHookService(HookHub* hub);
+// toolrack.v1.HookService. Both outlive the service.
+std::unique_ptr<grpc::Service> MakeHookService(HookHub* hub, const Admission* admission);
 
-// toolrack.v1.WorkerService. The hub outlives the service.
-std::unique_ptr<grpc::Service> MakeWorkerService(WorkerHub* hub);
+// toolrack.v1.WorkerService. Both outlive the service.
+std::unique_ptr<grpc::Service> MakeWorkerService(WorkerHub* hub, const Admission* admission);
 
 }  // namespace toolrack
 

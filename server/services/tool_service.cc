@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "registry/base/errors.h"
+#include "registry/call/steps.h"
 #include "registry/checks.h"
 #include "server/config.h"
 #include "server/rpc/peer.h"
@@ -35,9 +36,9 @@ v1::CallToolRequest ToCall(const Request& request) {
   return call;
 }
 
-Caller CallerOf(const grpc::CallbackServerContext& context) {
+Caller CallerOf(const grpc::CallbackServerContext& context, std::string principal) {
   Caller caller;
-  caller.principal = PrincipalOf(context);
+  caller.principal = std::move(principal);
   caller.traceparent = TraceparentOf(context);
   const std::chrono::system_clock::time_point deadline = context.deadline();
   if (deadline != std::chrono::system_clock::time_point::max()) {
@@ -64,15 +65,27 @@ class ToolService final : public v1::ToolService::CallbackService {
   grpc::ServerUnaryReactor* ListTools(grpc::CallbackServerContext* context,
                                       const v1::ListToolsRequest* request,
                                       v1::ListToolsResponse* response) override {
-    return AnswerOn(core_.executor, max_pending_, context, response, list_,
-                    [this, request] { return toolrack::ListTools(*core_.registry, *request); });
+    return AnswerOn(
+        core_.executor, max_pending_, context, response, list_,
+        [this, request, who = Admit(context, list_)]() -> Answer<v1::ListToolsResponse> {
+          if (!who.ok()) return who.status();
+          return toolrack::ListTools(*core_.registry, *request, core_.policy->VisibilityOf(*who));
+        });
   }
 
   grpc::ServerUnaryReactor* DescribeTool(grpc::CallbackServerContext* context,
                                          const v1::DescribeToolRequest* request,
                                          v1::Tool* response) override {
+    absl::StatusOr<std::string> who = Admit(context, describe_);
     // What is there is given at once; looking for near names takes long.
-    if (const ToolEntryPtr entry = core_.registry->Peek().Get(request->name())) {
+    const ToolEntryPtr entry = core_.registry->Peek().Get(request->name());
+    const bool known =
+        who.ok() && entry != nullptr && core_.policy->Check(*who, *entry->definition).ok();
+    if (!who.ok()) {
+      return AnswerHere(context, response, describe_,
+                        [&who]() -> Answer<v1::Tool> { return who.status(); });
+    }
+    if (known) {
       const auto answer = [entry]() -> absl::StatusOr<v1::Tool> {
         v1::Tool tool = entry->ToProto(v1::TOOL_VIEW_FULL);
         AddTargetFindings(tool);
@@ -84,29 +97,38 @@ class ToolService final : public v1::ToolService::CallbackService {
       return AnswerOn(core_.executor, max_pending_, context, response, describe_, answer);
     }
     return AnswerOn(core_.executor, max_pending_, context, response, describe_,
-                    [this, request]() -> absl::StatusOr<v1::Tool> {
+                    [this, request, who = *std::move(who)]() -> Answer<v1::Tool> {
                       if (request->name().empty()) {
                         return RequestInvalid("name", "", "the canonical name of a tool");
                       }
-                      return ToolNotFound(request->name(),
-                                          core_.registry->Nearest(request->name()));
+                      return NotFoundWithNearest(*core_.registry, request->name(),
+                                                 core_.policy->VisibilityOf(who));
                     });
   }
 
   grpc::ServerUnaryReactor* SearchTools(grpc::CallbackServerContext* context,
                                         const v1::SearchToolsRequest* request,
                                         v1::SearchToolsResponse* response) override {
-    return AnswerOn(core_.executor, max_pending_, context, response, search_,
-                    [this, request] { return core_.searcher->Search(*request); });
+    return AnswerOn(
+        core_.executor, max_pending_, context, response, search_,
+        [this, request, who = Admit(context, search_)]() -> Answer<v1::SearchToolsResponse> {
+          if (!who.ok()) return who.status();
+          return core_.searcher->Search(*request, core_.policy->VisibilityOf(*who));
+        });
   }
 
   grpc::ServerUnaryReactor* CallTool(grpc::CallbackServerContext* context,
                                      const v1::CallToolRequest* request,
                                      v1::CallToolResponse* response) override {
     auto* call = new StoppableUnaryCall<v1::CallToolResponse>(context, response, call_);
+    absl::StatusOr<std::string> who = Admit(context, call_);
+    if (!who.ok()) {
+      call->Answer(who.status());
+      return call;
+    }
     try {
       core_.pipeline->Start(
-          TakeRequest(request), CallerOf(*context), call->stop(), nullptr,
+          TakeRequest(request), CallerOf(*context, *std::move(who)), call->stop(), nullptr,
           [call](absl::StatusOr<v1::CallToolResponse> answer) { call->Answer(std::move(answer)); });
     } catch (const std::exception& error) {
       call->Answer(InternalError(call->method(), error.what()));
@@ -117,9 +139,14 @@ class ToolService final : public v1::ToolService::CallbackService {
   grpc::ServerWriteReactor<v1::CallToolStreamResponse>* CallToolStream(
       grpc::CallbackServerContext* context, const v1::CallToolStreamRequest* request) override {
     auto stream = std::make_shared<CallStream>(context, call_stream_);
+    absl::StatusOr<std::string> who = Admit(context, call_stream_);
+    if (!who.ok()) {
+      stream->Done(who.status());
+      return stream->Begin();
+    }
     try {
-      core_.pipeline->Start(ToCall(*request), CallerOf(*context), stream->stop(), stream,
-                            [stream](absl::StatusOr<v1::CallToolResponse> answer) {
+      core_.pipeline->Start(ToCall(*request), CallerOf(*context, *std::move(who)), stream->stop(),
+                            stream, [stream](absl::StatusOr<v1::CallToolResponse> answer) {
                               stream->Done(std::move(answer));
                             });
     } catch (const std::exception& error) {
@@ -132,16 +159,22 @@ class ToolService final : public v1::ToolService::CallbackService {
                                         const v1::ExplainCallRequest* request,
                                         v1::ExplainCallResponse* response) override {
     auto* call = new StoppableUnaryCall<v1::ExplainCallResponse>(context, response, explain_);
-    const bool taken = core_.executor->Post([this, call, request, caller = CallerOf(*context)] {
-      try {
-        core_.pipeline->Explain(ToCall(*request), caller, call->stop(),
-                                [call](absl::StatusOr<v1::ExplainCallResponse> answer) {
-                                  call->Answer(std::move(answer));
-                                });
-      } catch (const std::exception& error) {
-        call->Answer(InternalError(call->method(), error.what()));
-      }
-    });
+    absl::StatusOr<std::string> who = Admit(context, explain_);
+    if (!who.ok()) {
+      call->Answer(who.status());
+      return call;
+    }
+    const bool taken =
+        core_.executor->Post([this, call, request, caller = CallerOf(*context, *std::move(who))] {
+          try {
+            core_.pipeline->Explain(ToCall(*request), caller, call->stop(),
+                                    [call](absl::StatusOr<v1::ExplainCallResponse> answer) {
+                                      call->Answer(std::move(answer));
+                                    });
+          } catch (const std::exception& error) {
+            call->Answer(InternalError(call->method(), error.what()));
+          }
+        });
     if (!taken) {
       call->Answer(QueueFull("limits.max_pending_requests", max_pending_, "this daemon"));
     }
@@ -150,18 +183,28 @@ class ToolService final : public v1::ToolService::CallbackService {
 
   grpc::ServerWriteReactor<v1::WatchToolsResponse>* WatchTools(
       grpc::CallbackServerContext* context, const v1::WatchToolsRequest* request) override {
-    return BeginWatch(context, watch_, *request, core_);
+    return BeginWatch(context, watch_, *request, core_, Admit(context, watch_));
   }
 
   grpc::ServerUnaryReactor* ReadResult(grpc::CallbackServerContext* context,
                                        const v1::ReadResultRequest* request,
                                        v1::ReadResultResponse* response) override {
-    return AnswerHere(context, response, read_, [this, request, context] {
-      return core_.results->Read(*request, PrincipalOf(*context));
-    });
+    return AnswerHere(context, response, read_,
+                      [this, request, context]() -> Answer<v1::ReadResultResponse> {
+                        const absl::StatusOr<std::string> who = Admit(context, read_);
+                        if (!who.ok()) return who.status();
+                        return core_.results->Read(*request, *who);
+                      });
   }
 
  private:
+  template <typename Response>
+  using Answer = absl::StatusOr<Response>;
+  absl::StatusOr<std::string> Admit(grpc::CallbackServerContext* context,
+                                    MethodStats* method) const {
+    return core_.admission->Admit(*context, AccessScope::kCall, method->name());
+  }
+
   const Core& core_;
   const uint64_t max_pending_;
   MethodStats* const list_;

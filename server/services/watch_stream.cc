@@ -21,13 +21,16 @@ class WatchStream final : public ServerStream<v1::WatchToolsResponse>, public En
   // The stream's number among the watches.
   uint64_t id() const { return reinterpret_cast<uintptr_t>(this); }
 
-  void Follow(Registry* registry, const v1::WatchToolsRequest& request, size_t max_backlog) {
-    feed_.emplace(registry, request, max_backlog,
-                  [weak = std::weak_ptr<ServerStream>(weak_from_this())] {
-                    if (auto self = std::static_pointer_cast<WatchStream>(weak.lock())) {
-                      self->OnChange(std::move(self));
-                    }
-                  });
+  void Follow(Registry* registry, const v1::WatchToolsRequest& request, size_t max_backlog,
+              ToolVisibility visible) {
+    feed_.emplace(
+        registry, request, max_backlog,
+        [weak = std::weak_ptr<ServerStream>(weak_from_this())] {
+          if (auto self = std::static_pointer_cast<WatchStream>(weak.lock())) {
+            self->OnChange(std::move(self));
+          }
+        },
+        std::move(visible));
   }
 
   // `status` ends the stream once what is being written is written.
@@ -82,12 +85,16 @@ class WatchStream final : public ServerStream<v1::WatchToolsResponse>, public En
 grpc::ServerWriteReactor<v1::WatchToolsResponse>* BeginWatch(grpc::CallbackServerContext* context,
                                                              MethodStats* stats,
                                                              const v1::WatchToolsRequest& request,
-                                                             const Core& core) {
+                                                             const Core& core,
+                                                             absl::StatusOr<std::string> who) {
   auto stream = std::make_shared<WatchStream>(context, stats, core);
-  if (absl::Status status = core.watches->Add(stream->id(), stream); !status.ok()) {
+  absl::Status status = who.status();
+  if (status.ok()) status = core.watches->Add(stream->id(), stream);
+  if (!status.ok()) {
     stream->End(std::move(status));
   } else {
-    stream->Follow(core.registry, request, core.config.limits().max_watch_backlog());
+    stream->Follow(core.registry, request, core.config.limits().max_watch_backlog(),
+                   core.policy->VisibilityOf(*who));
   }
   return stream->Begin();
 }

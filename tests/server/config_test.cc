@@ -126,7 +126,42 @@ f.yaml:21:11: tools[0].risk: must be one of safe, caution, dangerous; got deadly
 f.yaml:23:14: tools[1].timeout: must be between 1ms and 720h; got 0s
 f.yaml:24:5: tools[2]: must be a group of settings; got 5
 f.yaml:24:5: tools[2]: needs `name`: a canonical tool name, `*` stands for any characters
-f.yaml:25:1: zzz: there is no such setting; there are breaker, builtin, drain_grace, hooks, limits, listen, log, results, tools, validation, workers)");
+f.yaml:25:1: zzz: there is no such setting; there are breaker, builtin, drain_grace, hooks, limits, listen, log, pinning, policy, principals, results, state_dir, tools, validation, workers)");
+}
+
+TEST(Config, ListsMistakesOfPrincipalsRulesAndPatterns) {
+  EXPECT_EQ(
+      MistakesOf(R"(principals:
+  - name: Alice
+  - name: bob
+    token_sha256: [mytoken]
+    scopes: [fly]
+    uids: [x1]
+  - name: bob
+    uids: [7, 7]
+  - scopes: [call]
+pinning: maybe
+policy:
+  default_action: perhaps
+  rules:
+    - tools: ["*"]
+    - action: deny
+      risks: [deadly]
+results:
+  scrub_patterns: ["a("]
+)"),
+      R"(f.yaml:2:11: principals[0].name: needs a `name` of 1 to 64 of a-z, 0-9, `.`, `_` and `-`; got Alice
+f.yaml:4:20: principals[1].token_sha256[0]: must be the SHA-256 of a token, 64 hex digits; `toolrack token` makes both
+f.yaml:5:14: principals[1].scopes[0]: must be one of call, register, hook, render, admin; got fly
+f.yaml:6:12: principals[1].uids[0]: must be the number of a user; got x1
+f.yaml:7:11: principals[2].name: bob stands twice; keep one of them
+f.yaml:8:15: principals[2].uids[1]: 7 stands twice; a user is one principal
+f.yaml:9:5: principals[3]: needs a `name` of 1 to 64 of a-z, 0-9, `.`, `_` and `-`; got none
+f.yaml:10:10: pinning: must be one of off, warn, enforce; got maybe
+f.yaml:12:19: policy.default_action: must be one of allow, deny, ask; got perhaps
+f.yaml:14:7: policy.rules[0]: needs an `action`: allow, deny or ask
+f.yaml:16:15: policy.rules[1].risks[0]: must be one of safe, caution, dangerous; got deadly
+f.yaml:18:20: results.scrub_patterns[0]: must be a regular expression (RE2): missing ): a()");
 }
 
 TEST(Config, SaysWhereTheTextIsNoYaml) {
@@ -134,8 +169,8 @@ TEST(Config, SaysWhereTheTextIsNoYaml) {
   EXPECT_EQ(
       MistakesOf("a: 1\n---\nb: 2\n"),
       "f.yaml:1:1: a: there is no such setting; there are breaker, builtin, drain_grace, hooks, "
-      "limits, listen, "
-      "log, results, tools, validation, workers\n"
+      "limits, listen, log, pinning, policy, principals, results, state_dir, tools, validation, "
+      "workers\n"
       "f.yaml:3:1: there is more than one document (`---`); keep one");
 }
 
