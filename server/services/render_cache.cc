@@ -6,11 +6,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "registry/base/random.h"
-#include "registry/tool_filter.h"
 
 namespace toolrack {
 
-ToolView::ToolView(const Snapshot& snapshot, const v1::RenderFilters& filters)
+ToolView::ToolView(const Snapshot& snapshot, const v1::RenderFilters& filters,
+                   const ToolVisibility& visible)
     : definitions_revision_(snapshot.definitions_revision()) {
   const ToolFilter filter(filters.categories(), filters.namespaces());
   const absl::flat_hash_set<std::string> names(filters.names().begin(), filters.names().end());
@@ -18,7 +18,8 @@ ToolView::ToolView(const Snapshot& snapshot, const v1::RenderFilters& filters)
   snapshot.ForEach("", [&](const ToolEntryPtr& entry) {
     if (entry->definition->quarantined || entry->state == v1::TOOL_STATE_QUARANTINED) return true;
     if (!filter.Matches(*entry) || (!names.empty() && !names.contains(entry->name()))) return true;
-    if (entry->state == v1::TOOL_STATE_DISABLED) {
+    const bool denied = visible != nullptr && !visible(*entry->definition);
+    if (denied || entry->state == v1::TOOL_STATE_DISABLED) {
       absl::StrAppend(&hidden, entry->name(), "\n");
     } else {
       definitions_.push_back(entry->definition);
@@ -37,9 +38,12 @@ const OfferedTools& ToolView::Offered(const RendererSpec& spec) const {
   return *table;
 }
 
-ToolViewPtr RenderCache::View(const v1::RenderFilters& filters) {
+ToolViewPtr RenderCache::View(const v1::RenderFilters& filters, absl::string_view principal,
+                              const ToolVisibility& visible) {
   const SnapshotPtr snapshot = registry_.snapshot();
-  const std::string key = absl::StrCat(snapshot->revision(), "\n", filters.SerializeAsString());
+  const std::string key =
+      absl::StrCat(snapshot->revision(), "\n", visible == nullptr ? "" : principal, "\n",
+                   filters.SerializeAsString());
   {
     absl::MutexLock lock(&mu_);
     for (auto at = views_.begin(); at != views_.end(); ++at) {
@@ -48,7 +52,7 @@ ToolViewPtr RenderCache::View(const v1::RenderFilters& filters) {
       return at->second;
     }
   }
-  auto view = std::make_shared<const ToolView>(*snapshot, filters);
+  auto view = std::make_shared<const ToolView>(*snapshot, filters, visible);
   absl::MutexLock lock(&mu_);
   views_.emplace_front(key, view);
   if (views_.size() > kMaxViews) views_.pop_back();

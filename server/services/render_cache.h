@@ -14,17 +14,20 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
 #include "registry/registry.h"
+#include "registry/tool_filter.h"
 #include "renderers/output.h"
 #include "renderers/render.h"
 #include "toolrack/v1/renderer_service.pb.h"
 
 namespace toolrack {
 
-// The tools of one snapshot that pass the filters, without the quarantined and the disabled ones;
-// those whose backend is away stay, so that a restart changes no prompt. Immutable, thread-safe.
+// The tools of one snapshot that pass the filters and may be seen, without the quarantined and the
+// disabled ones; those whose backend is away stay, so that a restart changes no prompt. Immutable,
+// thread-safe.
 class ToolView {
  public:
-  ToolView(const Snapshot& snapshot, const v1::RenderFilters& filters);
+  ToolView(const Snapshot& snapshot, const v1::RenderFilters& filters,
+           const ToolVisibility& visible);
 
   ToolSpan tools() const { return tools_; }
   uint64_t definitions_revision() const { return definitions_revision_; }
@@ -53,8 +56,9 @@ class RenderCache {
 
   explicit RenderCache(const Registry* registry) : registry_(*registry) {}
 
-  // Of the newest snapshot.
-  ToolViewPtr View(const v1::RenderFilters& filters);
+  // Of the newest snapshot, as this principal may see it.
+  ToolViewPtr View(const v1::RenderFilters& filters, absl::string_view principal,
+                   const ToolVisibility& visible);
   // With revision and epoch.
   std::shared_ptr<const v1::RenderInitialResponse> Initial(const RendererSpec& spec,
                                                            const ToolView& view, RenderInput input);

@@ -40,18 +40,22 @@ class RendererService final : public v1::RendererService::CallbackService {
   grpc::ServerUnaryReactor* ListRenderers(grpc::CallbackServerContext* context,
                                           const v1::ListRenderersRequest*,
                                           v1::ListRenderersResponse* response) override {
-    return AnswerHere(context, response, list_, []() -> absl::StatusOr<v1::ListRenderersResponse> {
-      v1::ListRenderersResponse out;
-      for (const RendererSpec& spec : AllRenderers()) *out.add_renderers() = DescribeRenderer(spec);
-      return out;
-    });
+    return AnswerHere(context, response, list_,
+                      [this, context]() -> absl::StatusOr<v1::ListRenderersResponse> {
+                        TR_RETURN_IF_ERROR(Admit(context, list_).status());
+                        v1::ListRenderersResponse out;
+                        for (const RendererSpec& spec : AllRenderers())
+                          *out.add_renderers() = DescribeRenderer(spec);
+                        return out;
+                      });
   }
 
   grpc::ServerUnaryReactor* ResolveRenderer(grpc::CallbackServerContext* context,
                                             const v1::ResolveRendererRequest* request,
                                             v1::ResolveRendererResponse* response) override {
     return AnswerHere(context, response, resolve_,
-                      [request]() -> absl::StatusOr<v1::ResolveRendererResponse> {
+                      [this, context, request]() -> absl::StatusOr<v1::ResolveRendererResponse> {
+                        TR_RETURN_IF_ERROR(Admit(context, resolve_).status());
                         if (request->model().empty()) {
                           return RequestInvalid("model", "", "a model id or a provider scheme");
                         }
@@ -62,28 +66,38 @@ class RendererService final : public v1::RendererService::CallbackService {
   grpc::ServerUnaryReactor* RenderInitial(grpc::CallbackServerContext* context,
                                           const v1::RenderInitialRequest* request,
                                           v1::RenderInitialResponse* response) override {
-    return AnswerOn(core_.executor, max_pending_, context, response, initial_,
-                    [this, request] { return Prompt(*request); });
+    return AnswerOn(
+        core_.executor, max_pending_, context, response, initial_,
+        [this, request,
+         who = Admit(context, initial_)]() -> absl::StatusOr<v1::RenderInitialResponse> {
+          TR_RETURN_IF_ERROR(who.status());
+          return Prompt(*request, *who);
+        });
   }
 
   grpc::ServerUnaryReactor* RenderBoundary(grpc::CallbackServerContext* context,
                                            const v1::RenderBoundaryRequest* request,
                                            v1::RenderBoundaryResponse* response) override {
-    return AnswerOn(core_.executor, max_pending_, context, response, boundary_,
-                    [this, request]() -> absl::StatusOr<v1::RenderBoundaryResponse> {
-                      v1::RenderBoundaryResponse out;
-                      TR_ASSIGN_OR_RETURN(*out.mutable_prompt(), Prompt(*request));
-                      return out;
-                    });
+    return AnswerOn(
+        core_.executor, max_pending_, context, response, boundary_,
+        [this, request,
+         who = Admit(context, boundary_)]() -> absl::StatusOr<v1::RenderBoundaryResponse> {
+          TR_RETURN_IF_ERROR(who.status());
+          v1::RenderBoundaryResponse out;
+          TR_ASSIGN_OR_RETURN(*out.mutable_prompt(), Prompt(*request, *who));
+          return out;
+        });
   }
 
   grpc::ServerUnaryReactor* RenderToolLoad(grpc::CallbackServerContext* context,
                                            const v1::RenderToolLoadRequest* request,
                                            v1::RenderToolLoadResponse* response) override {
     return AnswerOn(core_.executor, max_pending_, context, response, load_,
-                    [this, request]() -> absl::StatusOr<v1::RenderToolLoadResponse> {
+                    [this, request,
+                     who = Admit(context, load_)]() -> absl::StatusOr<v1::RenderToolLoadResponse> {
+                      TR_RETURN_IF_ERROR(who.status());
                       TR_ASSIGN_OR_RETURN(const RendererSpec spec, Choose(*request));
-                      const ToolViewPtr view = cache_.View({});
+                      const ToolViewPtr view = View({}, *who);
                       return toolrack::RenderToolLoad(
                           spec, {view->tools(), {}, 0, request->options(), nullptr},
                           {request->names().begin(), request->names().end()}, request->call_id());
@@ -93,83 +107,100 @@ class RendererService final : public v1::RendererService::CallbackService {
   grpc::ServerUnaryReactor* RenderChanges(grpc::CallbackServerContext* context,
                                           const v1::RenderChangesRequest* request,
                                           v1::RenderChangesResponse* response) override {
-    return AnswerOn(core_.executor, max_pending_, context, response, changes_,
-                    [this, request]() -> absl::StatusOr<v1::RenderChangesResponse> {
-                      TR_ASSIGN_OR_RETURN(const RendererSpec spec, Choose(*request));
-                      const ToolViewPtr view = cache_.View(request->filters());
-                      return toolrack::RenderChanges(
-                          spec, {view->tools(), {}, 0, request->options(), nullptr},
-                          {request->known().begin(), request->known().end()});
-                    });
+    return AnswerOn(
+        core_.executor, max_pending_, context, response, changes_,
+        [this, request,
+         who = Admit(context, changes_)]() -> absl::StatusOr<v1::RenderChangesResponse> {
+          TR_RETURN_IF_ERROR(who.status());
+          TR_ASSIGN_OR_RETURN(const RendererSpec spec, Choose(*request));
+          const ToolViewPtr view = View(request->filters(), *who);
+          return toolrack::RenderChanges(spec, {view->tools(), {}, 0, request->options(), nullptr},
+                                         {request->known().begin(), request->known().end()});
+        });
   }
 
   grpc::ServerUnaryReactor* RenderHistory(grpc::CallbackServerContext* context,
                                           const v1::RenderHistoryRequest* request,
                                           v1::RenderHistoryResponse* response) override {
-    return AnswerOn(core_.executor, max_pending_, context, response, history_,
-                    [request]() -> absl::StatusOr<v1::RenderHistoryResponse> {
-                      TR_ASSIGN_OR_RETURN(const RendererSpec spec, Choose(*request));
-                      v1::RenderHistoryResponse out;
-                      for (v1::OutMessage& message : toolrack::RenderHistory(
-                               spec, {request->turns().begin(), request->turns().end()},
-                               request->options(), *out.mutable_warnings())) {
-                        *out.add_messages() = std::move(message);
-                      }
-                      return out;
-                    });
+    return AnswerOn(
+        core_.executor, max_pending_, context, response, history_,
+        [request, who = Admit(context, history_)]() -> absl::StatusOr<v1::RenderHistoryResponse> {
+          TR_RETURN_IF_ERROR(who.status());
+          TR_ASSIGN_OR_RETURN(const RendererSpec spec, Choose(*request));
+          v1::RenderHistoryResponse out;
+          for (v1::OutMessage& message :
+               toolrack::RenderHistory(spec, {request->turns().begin(), request->turns().end()},
+                                       request->options(), *out.mutable_warnings())) {
+            *out.add_messages() = std::move(message);
+          }
+          return out;
+        });
   }
 
   grpc::ServerUnaryReactor* ParseOutput(grpc::CallbackServerContext* context,
                                         const v1::ParseOutputRequest* request,
                                         v1::ParseOutputResponse* response) override {
-    return AnswerOn(core_.executor, max_pending_, context, response, parse_,
-                    [this, request]() -> absl::StatusOr<v1::ParseOutputResponse> {
-                      TR_ASSIGN_OR_RETURN(const RendererSpec spec, Find(*request));
-                      const ToolViewPtr view = cache_.View(request->filters());
-                      const OfferedTools& offered = view->Offered(spec);
-                      switch (request->output_case()) {
-                        case v1::ParseOutputRequest::kText:
-                          return ParseText(offered, request->text());
-                        case v1::ParseOutputRequest::kProviderJson:
-                          return ParseProviderJson(offered, request->provider_json());
-                        case v1::ParseOutputRequest::OUTPUT_NOT_SET:
-                          break;
-                      }
-                      return RequestInvalid("output", "", "text or provider_json");
-                    });
+    return AnswerOn(
+        core_.executor, max_pending_, context, response, parse_,
+        [this, request, who = Admit(context, parse_)]() -> absl::StatusOr<v1::ParseOutputResponse> {
+          TR_RETURN_IF_ERROR(who.status());
+          TR_ASSIGN_OR_RETURN(const RendererSpec spec, Find(*request));
+          const ToolViewPtr view = View(request->filters(), *who);
+          const OfferedTools& offered = view->Offered(spec);
+          switch (request->output_case()) {
+            case v1::ParseOutputRequest::kText:
+              return ParseText(offered, request->text());
+            case v1::ParseOutputRequest::kProviderJson:
+              return ParseProviderJson(offered, request->provider_json());
+            case v1::ParseOutputRequest::OUTPUT_NOT_SET:
+              break;
+          }
+          return RequestInvalid("output", "", "text or provider_json");
+        });
   }
 
   grpc::ServerBidiReactor<v1::ParseOutputStreamRequest, v1::ParseOutputStreamResponse>*
-  ParseOutputStream(grpc::CallbackServerContext*) override {
+  ParseOutputStream(grpc::CallbackServerContext* context) override {
     return new ParseStream(
         core_.executor, parse_stream_,
-        [this](const v1::ParseOutputStreamRequest& first) -> absl::StatusOr<ParseStream::Setting> {
+        [this, who = Admit(context, parse_stream_)](
+            const v1::ParseOutputStreamRequest& first) -> absl::StatusOr<ParseStream::Setting> {
+          TR_RETURN_IF_ERROR(who.status());
           TR_ASSIGN_OR_RETURN(const RendererSpec spec, Find(first));
-          return ParseStream::Setting{spec, cache_.View(first.filters())};
+          return ParseStream::Setting{spec, View(first.filters(), *who)};
         });
   }
 
   grpc::ServerUnaryReactor* FormatResult(grpc::CallbackServerContext* context,
                                          const v1::FormatResultRequest* request,
                                          v1::FormatResultResponse* response) override {
-    return AnswerOn(core_.executor, max_pending_, context, response, format_,
-                    [request]() -> absl::StatusOr<v1::FormatResultResponse> {
-                      TR_ASSIGN_OR_RETURN(const RendererSpec spec, Choose(*request));
-                      if (request->outcome_case() == v1::FormatResultRequest::OUTCOME_NOT_SET) {
-                        return RequestInvalid("outcome", "", "result or status");
-                      }
-                      v1::TurnResult outcome;
-                      *outcome.mutable_call() = request->call();
-                      if (request->has_result()) *outcome.mutable_result() = request->result();
-                      if (request->has_status()) *outcome.mutable_status() = request->status();
-                      v1::FormatResultResponse out;
-                      *out.mutable_message() = toolrack::FormatResult(
-                          spec, outcome, request->options(), *out.mutable_warnings());
-                      return out;
-                    });
+    return AnswerOn(
+        core_.executor, max_pending_, context, response, format_,
+        [request, who = Admit(context, format_)]() -> absl::StatusOr<v1::FormatResultResponse> {
+          TR_RETURN_IF_ERROR(who.status());
+          TR_ASSIGN_OR_RETURN(const RendererSpec spec, Choose(*request));
+          if (request->outcome_case() == v1::FormatResultRequest::OUTCOME_NOT_SET) {
+            return RequestInvalid("outcome", "", "result or status");
+          }
+          v1::TurnResult outcome;
+          *outcome.mutable_call() = request->call();
+          if (request->has_result()) *outcome.mutable_result() = request->result();
+          if (request->has_status()) *outcome.mutable_status() = request->status();
+          v1::FormatResultResponse out;
+          *out.mutable_message() =
+              toolrack::FormatResult(spec, outcome, request->options(), *out.mutable_warnings());
+          return out;
+        });
   }
 
  private:
+  absl::StatusOr<std::string> Admit(grpc::CallbackServerContext* context,
+                                    const MethodStats* method) const {
+    return core_.admission->Admit(*context, AccessScope::kRender, method->name());
+  }
+  ToolViewPtr View(const v1::RenderFilters& filters, const std::string& who) {
+    return cache_.View(filters, who, core_.policy->VisibilityOf(who));
+  }
   template <typename Request>
   static absl::StatusOr<RendererSpec> Find(const Request& request) {
     if (!request.session_id().empty())
@@ -188,7 +219,7 @@ class RendererService final : public v1::RendererService::CallbackService {
 
   // Of RenderInitial and RenderBoundary alike.
   template <typename Request>
-  absl::StatusOr<v1::RenderInitialResponse> Prompt(const Request& request) {
+  absl::StatusOr<v1::RenderInitialResponse> Prompt(const Request& request, const std::string& who) {
     TR_ASSIGN_OR_RETURN(const RendererSpec spec, Choose(request));
     const std::string& variant = request.options().variant();
     if (!variant.empty() && variant != "jinja" && variant != "library") {
@@ -198,7 +229,7 @@ class RendererService final : public v1::RendererService::CallbackService {
     if (!effort.empty() && effort != "low" && effort != "medium" && effort != "high") {
       return RequestInvalid("options.reasoning_effort", effort, "low, medium or high");
     }
-    const ToolViewPtr view = cache_.View(request.filters());
+    const ToolViewPtr view = View(request.filters(), who);
     return *cache_.Initial(spec, *view,
                            {view->tools(),
                             {request.loaded_tools().begin(), request.loaded_tools().end()},
