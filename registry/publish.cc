@@ -25,6 +25,9 @@ bool HasKey(const Backend& backend, const BackendKey& key) {
          backend.kind() == std::get<0>(key);
 }
 
+// The in-process backend of the daemon itself: only its names may begin with `__`.
+constexpr absl::string_view kOwnBackend = "toolrack";
+
 // One tool of the set on its way in.
 struct Incoming {
   CheckedTool checked;
@@ -201,7 +204,8 @@ absl::StatusOr<PublishReport> Registry::Publish(const std::shared_ptr<Backend>& 
   if (tools.size() > state.limits.max_tools()) {
     return TooManyTools("limits.max_tools", state.limits.max_tools(), tools.size());
   }
-  std::vector<Incoming> set = CheckAll(state.checker, ns, std::move(tools), !counted);
+  std::vector<Incoming> set =
+      CheckAll(state.checker, ns, std::move(tools), !counted && backend->id() == kOwnBackend);
 
   Transaction transaction(&state);
   const auto owner = state.namespaces.find(ns_key);

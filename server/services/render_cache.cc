@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "registry/base/random.h"
+#include "registry/name.h"
 
 namespace toolrack {
 
@@ -16,6 +17,8 @@ ToolView::ToolView(const Snapshot& snapshot, const v1::RenderFilters& filters,
   const absl::flat_hash_set<std::string> names(filters.names().begin(), filters.names().end());
   std::string hidden;
   snapshot.ForEach("", [&](const ToolEntryPtr& entry) {
+    // Meta tools are the renderers' own to add.
+    if (IsReservedName(entry->name())) return true;
     if (entry->definition->quarantined || entry->state == v1::TOOL_STATE_QUARANTINED) return true;
     if (!filter.Matches(*entry) || (!names.empty() && !names.contains(entry->name()))) return true;
     const bool denied = visible != nullptr && !visible(*entry->definition);

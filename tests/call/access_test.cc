@@ -72,6 +72,7 @@ class PolicyRig {
     Start(std::move(request), answer, who);
     rig.executor.RunAll();
     if (rig.backend->held() > 0) rig.backend->Take().done(TextResult(text));
+    rig.executor.RunAll();
     EXPECT_EQ(answer.times, 1);
     return answer;
   }

@@ -119,6 +119,8 @@ TEST_F(HookResultTest, SeesTheWholeResultAndWhatItLetsOutIsCut) {
   Answer answer;
   rig_.Start(answer);
   rig_.Finish(TextResult(std::string(100 << 10, 'x')));
+  rig_.executor.RunAll();
+  ASSERT_THAT(hook->asked, SizeIs(1));
   EXPECT_EQ(hook->asked.front().event().result().content(0).text().text().size(), 100u << 10);
   hook->Answer(ReplaceResult(TextResult(std::string(200 << 10, 'y'))));
   rig_.executor.RunAll();

@@ -192,8 +192,6 @@ TEST_F(PipelineTest, RefusesHonestlyWhatItDoesNotDo) {
     return request;
   };
   const auto unsupported = v1::ERROR_REASON_NOT_SUPPORTED;
-  EXPECT_EQ(Ended(with([](auto& r) { r.set_idempotency_key("k"); })).reason(), unsupported);
-  EXPECT_EQ(Ended(with([](auto& r) { r.set_approval_id("k"); })).reason(), unsupported);
   EXPECT_EQ(Ended(with([](auto& r) { r.set_input_responses_json("{}"); })).reason(), unsupported);
   EXPECT_EQ(Ended(with([](auto& r) { r.set_request_state("s"); })).reason(), unsupported);
   EXPECT_EQ(Ended(with([](auto& r) { r.set_session_id("s"); })).reason(),

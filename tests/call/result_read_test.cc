@@ -23,7 +23,8 @@ class ResultReadTest : public testing::Test {
                         },
                         48 << 10))
                     .ok());
-    rig_.Publish({ToolNamed("t")});
+    EXPECT_TRUE(
+        rig_.registry.Publish(rig_.backend, "w", {ToolNamed("t")}, v1::PUBLISH_MODE_ATOMIC).ok());
   }
   Answer Read(const nlohmann::json& arguments, const std::string& who = "uid:1") {
     Answer answer;
@@ -34,7 +35,7 @@ class ResultReadTest : public testing::Test {
   }
   Answer Cut(const std::string& text) {
     Answer answer;
-    rig_.Start(Rig::Request("t"), answer);
+    rig_.Start(Rig::Request("w__t"), answer);
     rig_.backend->Take().done(TextResult(text));
     rig_.executor.RunAll();
     EXPECT_TRUE(answer.result().truncated());

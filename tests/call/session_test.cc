@@ -223,6 +223,8 @@ TEST_F(SessionCallTest, NothingIsStoredForASessionThatEndedMeanwhile) {
   ASSERT_TRUE(rig_.sessions.Close(id, "uid:1").ok());
   std::move(CountingTool::held)(TextResult(std::string(100 << 10, 'x')));
   CountingTool::held = nullptr;
+  rig_.executor.RunAll();
+  ASSERT_TRUE(answer.has());
   EXPECT_TRUE(answer.result().truncated());
   EXPECT_EQ(rig_.results.count(), 0u);
 }

@@ -202,8 +202,9 @@ TEST_F(ReflectionTest, ListsTheServicesOfTheSocket) {
   EXPECT_EQ(names("agent"),
             (std::vector<std::string>{
                 "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection",
-                "grpc.reflection.v1alpha.ServerReflection", "toolrack.v1.ToolService"}));
-  EXPECT_EQ(names("control").size(), 6u);
+                "grpc.reflection.v1alpha.ServerReflection", "toolrack.v1.RendererService",
+                "toolrack.v1.SessionService", "toolrack.v1.ToolService"}));
+  EXPECT_EQ(names("control").size(), 9u);
 }
 
 TEST_F(ReflectionTest, GivesAFileWithAllThatItImports) {

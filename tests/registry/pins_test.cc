@@ -117,7 +117,8 @@ TEST_F(PinsTest, WarnSaysItOnceAndGoesOn) {
   EXPECT_EQ(rack.State("t"), v1::TOOL_STATE_ACTIVE);
   const auto warned = [&rack] {
     int count = 0;
-    for (const v1::Finding& finding : rack.Find("t").findings()) {
+    const v1::Tool tool = rack.Find("t");
+    for (const v1::Finding& finding : tool.findings()) {
       count += finding.rule() == "definition_changed" ? 1 : 0;
     }
     return count;
