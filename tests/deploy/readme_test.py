@@ -133,7 +133,7 @@ def settings():
 
 def check_limits(readme, known):
     shown = dict(re.findall(r"^\| `(limits\.[a-z_]+)` \| ([^|]+?) \|", readme, re.M))
-    wanted = {path: value for path, value in known.items() if path.startswith("limits.")}
+    wanted = {path: value or "none" for path, value in known.items() if path.startswith("limits.")}
     if not wanted:
         fault("no limit found in server/config_fields.cc")
     for path in sorted(shown.keys() | wanted.keys()):

@@ -70,6 +70,9 @@ CASES = {
     "AdminService/ListCalls": ("control", [{}], lambda answers: len(answers) == 1),
     "AdminService/CancelCall": ("control", [{"callId": "none"}], "NotFound"),
     "AdminService/SetToolEnabled": ("control", [{"name": "echo", "enabled": True}], field("revision", bool)),
+    "AdminService/ApproveTool": ("control", [{"name": "none", "digest": "d"}], "NotFound"),
+    "AdminService/ListApprovals": ("control", [{}], lambda answers: len(answers) == 1),
+    "AdminService/DecideApproval": ("control", [{"approvalId": "none"}], "FailedPrecondition"),
     "AdminService/Drain": ("control", [{"workerName": "nobody"}], "NotFound"),
 }
 

@@ -95,7 +95,8 @@ class RealTools(unittest.TestCase):
         cls.bad_keywords = {n for n, (_, row) in cls.rows.items() if not fits_dialect(row["inputSchema"])}
         cls.bad = cls.bad_roots | cls.bad_patterns | cls.bad_keywords
         cls.good = sorted(cls.rows.keys() - cls.bad_names - cls.bad, key=str.encode)
-        cls.daemon = harness.Daemon()
+        # What comes back is compared to the letter, also what looks like a password.
+        cls.daemon = harness.Daemon({"results": {"no_scrub": True}})
         cls.addClassCleanup(cls.daemon.__exit__, None, None, None)
         cls.daemon.__enter__()
         cls.worker = harness.Worker(cls.daemon.channels["worker"], "real-tools")
