@@ -80,7 +80,8 @@ TEST_F(PinsTest, EnforceHoldsAChangedDefinitionBackUntilItIsApproved) {
   EXPECT_EQ((*approved)->state, v1::TOOL_STATE_ACTIVE);
   EXPECT_EQ(rack.State("t"), v1::TOOL_STATE_ACTIVE);
   EXPECT_NE((*approved)->InputSchema(), nullptr);
-  for (const v1::Finding& finding : rack.Find("t").findings()) {
+  const v1::Tool now = rack.Find("t");
+  for (const v1::Finding& finding : now.findings()) {
     EXPECT_NE(finding.rule(), "definition_changed");
   }
   const uint64_t revision = rack.registry.Peek().revision();
