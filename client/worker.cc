@@ -337,15 +337,17 @@ void Worker::State::Answer(const RunningWorkerCall& call, WorkerOutcome outcome)
   {
     absl::MutexLock lock(&mu_);
     max_bytes = max_message_bytes_;
-    const auto at = calls_.find(call.invocation().invocation_id());
-    if (at != calls_.end() && at->second.get() == &call) calls_.erase(at);
   }
-  const auto link = call.link();
-  if (link == nullptr) return;
-  v1::WorkerResult result =
-      MakeWorkerResult(call.invocation().invocation_id(), std::move(outcome), max_bytes);
-  result.set_state_json(call.TakeState());
-  link->SendResult(std::move(result));
+  if (const auto link = call.link()) {
+    v1::WorkerResult result =
+        MakeWorkerResult(call.invocation().invocation_id(), std::move(outcome), max_bytes);
+    result.set_state_json(call.TakeState());
+    link->SendResult(std::move(result));
+  }
+  // Only now: Stop closes the link when no call is left.
+  absl::MutexLock lock(&mu_);
+  const auto at = calls_.find(call.invocation().invocation_id());
+  if (at != calls_.end() && at->second.get() == &call) calls_.erase(at);
 }
 
 void Worker::State::OnCancel(const v1::WorkerCancel& cancel) {
@@ -424,8 +426,7 @@ void Worker::State::Stop(absl::Duration grace) {
     }
     mu_.AwaitWithTimeout(absl::Condition(this, &State::Idle), grace);
     stopping_ = true;
-    // Between two attachments there is no link that could end: Connect sees `stopping_`, and so
-    // may this.
+    // Between two attachments no link could end: Connect sees `stopping_`, and so may this.
     if (link_ == nullptr || !attached_) ended_ = true;
     for (const auto& [id, call] : calls_) left.push_back(call);
     link = link_;
