@@ -333,20 +333,19 @@ void Worker::State::RunCall(std::shared_ptr<RunningWorkerCall> call,
 
 void Worker::State::Answer(const RunningWorkerCall& call, WorkerOutcome outcome) {
   if (!call.Claim()) return;
+  const uint64_t id = call.invocation().invocation_id();
   uint64_t max_bytes;
   {
     absl::MutexLock lock(&mu_);
     max_bytes = max_message_bytes_;
   }
   if (const auto link = call.link()) {
-    v1::WorkerResult result =
-        MakeWorkerResult(call.invocation().invocation_id(), std::move(outcome), max_bytes);
+    v1::WorkerResult result = MakeWorkerResult(id, std::move(outcome), max_bytes);
     result.set_state_json(call.TakeState());
     link->SendResult(std::move(result));
   }
-  // Only now: Stop closes the link when no call is left.
-  absl::MutexLock lock(&mu_);
-  const auto at = calls_.find(call.invocation().invocation_id());
+  absl::MutexLock lock(&mu_);  // only now: Stop closes the link when no call is left
+  const auto at = calls_.find(id);
   if (at != calls_.end() && at->second.get() == &call) calls_.erase(at);
 }
 
