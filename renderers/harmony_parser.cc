@@ -99,15 +99,16 @@ class HarmonyParser final : public MarkerMachine {
     return {};
   }
 
-  void OnText(absl::string_view text) override {
+  size_t OnText(absl::string_view text) override {
+    const size_t size = text.size();
     switch (where_) {
       case Where::kLead:
         absl::StrAppend(&lead_, text);
         if (!MayBeHeader(lead_)) FlushLead();
-        return;
+        break;
       case Where::kOutside:
         sink_.Text(text);
-        return;
+        break;
       case Where::kHeader:
         // Bit by bit, so that the bound falls on the same byte however the text came.
         while (!text.empty() && where_ == Where::kHeader) {
@@ -119,10 +120,11 @@ class HarmonyParser final : public MarkerMachine {
           if (!text.empty()) BeginBody(true);
         }
         if (!text.empty()) Body(text);
-        return;
+        break;
       case Where::kBody:
         Body(text);
     }
+    return size;
   }
 
   void OnMarker(int id, absl::string_view raw) override {

@@ -31,24 +31,30 @@ void MarkerMachine::End() {
 }
 
 size_t MarkerMachine::Run(absl::string_view text, bool last) {
-  const absl::string_view firsts = Firsts();
   size_t from = 0;  // begin of the text that was not given yet
   size_t at = 0;
+  // Whether all was taken up to `end`.
   const auto give = [&](size_t end) {
-    if (end > from) OnText(text.substr(from, end - from));
-    offset_ += end - from;
-    from = end;
+    if (end == from) return true;
+    const size_t taken = OnText(text.substr(from, end - from));
+    offset_ += taken;
+    from += taken;
+    return from == end;
   };
-  while (at < text.size()) {
+  for (;;) {
+    // Anew each time: the marker before may have changed what counts as one.
+    const absl::string_view firsts = Firsts();
     at = firsts.size() == 1 ? text.find(firsts[0], at) : text.find_first_of(firsts, at);
-    if (at == absl::string_view::npos) break;
     // What a marker means may depend on the text before it.
-    give(at);
+    if (!give(std::min(at, text.size()))) {
+      at = from;
+      continue;
+    }
+    if (at >= text.size()) return text.size();
     const Match match = MatchAt(text.substr(at));
     if (match.kind == Match::Kind::kMore && !last) return at;
     if (match.kind != Match::Kind::kYes) {
-      ++at;
-      give(at);
+      at += give(at + 1) ? 1 : 0;
       continue;
     }
     marked_ = offset_;
@@ -57,8 +63,6 @@ size_t MarkerMachine::Run(absl::string_view text, bool last) {
     at += match.length;
     from = at;
   }
-  give(text.size());
-  return text.size();
 }
 
 void MarkerMachine::Open(absl::string_view wire_name, const v1::Tool* tool) {

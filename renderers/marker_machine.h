@@ -30,8 +30,9 @@ class MarkerMachine : public OutputParser {
   // Whether a marker stands at the front of `rest`, which begins with one of them. kMore: it may,
   // once more comes; must not be given for more than 1 KiB. May depend on the state.
   virtual Match MatchAt(absl::string_view rest) const = 0;
-  // Text between markers, in any pieces.
-  virtual void OnText(absl::string_view text) = 0;
+  // Text between markers, in any pieces. Gives how much of it was taken, at least one byte or a
+  // change of state: the rest is looked at anew, by what counts as a marker now.
+  virtual size_t OnText(absl::string_view text) = 0;
   virtual void OnMarker(int id, absl::string_view raw) = 0;
   virtual void OnEnd() = 0;
 

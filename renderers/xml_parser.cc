@@ -134,39 +134,42 @@ class XmlParser final : public MarkerMachine {
     return false;
   }
 
-  void OnText(absl::string_view text) override {
+  size_t OnText(absl::string_view text) override {
     switch (where_) {
       case Where::kText:
         Visible(text);
-        return;
+        break;
       case Where::kThinking:
         sink_.Reasoning(text);
-        return;
-      case Where::kCalls:
-        absl::StrAppend(&blanks_, text);
-        if (IsBlankText(blanks_)) return;
+        break;
+      case Where::kCalls: {
+        const size_t blank = text.size() - absl::StripLeadingAsciiWhitespace(text).size();
+        absl::StrAppend(&blanks_, text.substr(0, blank));
+        if (blank == text.size()) break;
         // The block was left open and the answer goes on.
         Repair("missing_closer");
         where_ = Where::kText;
         Visible(std::exchange(blanks_, ""));
-        return;
+        return blank;
+      }
       case Where::kInvoke:
         Raw(text);
         if (!IsBlankText(text)) bad_ = "text stands between <invoke> and its parameters";
-        return;
+        break;
       case Where::kValue:
         Value(text);
-        return;
+        break;
       case Where::kAfterValue:
         if (IsBlankText(text)) {
           absl::StrAppend(&closer_, text);
-          return;
+          break;
         }
         // It was no end: the value holds a closing tag.
         where_ = Where::kValue;
         Value(std::exchange(closer_, ""));
         Value(text);
     }
+    return text.size();
   }
 
   void OnMarker(int id, absl::string_view raw) override {
