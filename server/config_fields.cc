@@ -96,6 +96,23 @@ constexpr ConfigField kFields[] = {
     {"log.calls", "true", "", "", ""},
     {"builtin.enabled", "", "", "", "echo|counter|current_time|calculator|sleep"},
     {"tools.timeout", "", "1ms", "720h", ""},
+    {"audit.required", "false", "", "", ""},
+    {"builtin.files.max_file_bytes", "1MiB", "1KiB", "256MiB", ""},
+    {"builtin.files.max_entries", "1000", "1", "100000", ""},
+    {"builtin.http.max_response_bytes", "1MiB", "1KiB", "256MiB", ""},
+    {"builtin.http.timeout", "30s", "1ms", "1h", ""},
+    {"builtin.memory.max_notes", "1000", "1", "1000000", ""},
+    {"builtin.memory.max_note_bytes", "16KiB", "64", "1MiB", ""},
+    {"builtin.commands.timeout", "30s", "1ms", "24h", ""},
+    {"builtin.commands.max_output_bytes", "1MiB", "256", "256MiB", ""},
+    {"builtin.commands.max_concurrency", "4", "1", "1000", ""},
+    {"dispatcher.max_attempts", "5", "1", "1000", ""},
+    {"dispatcher.max_malformed", "3", "1", "1000", ""},
+    {"dispatcher.max_unknown_tool", "3", "1", "1000", ""},
+    {"dispatcher.max_invalid_arguments", "3", "1", "1000", ""},
+    {"dispatcher.no_coerce", "false", "", "", ""},
+    {"dispatcher.max_calls_per_output", "64", "1", "10000", ""},
+    {"dispatcher.max_output_bytes", "4MiB", "1KiB", "256MiB", ""},
 };
 
 bool IsSize(const FieldDescriptor& field) { return absl::EndsWith(field.name(), "_bytes"); }

@@ -143,15 +143,16 @@ def check_limits(readme, known):
 
 def check_config(known, bin_dir):
     example = ROOT / "deploy/config.yaml"
-    said, room = {}, ""
+    said, path = {}, []
     for line in example.read_text(encoding="utf-8").splitlines():
-        match = re.match(r"( *)([a-z_]+):(?: +([^#]*?))?\s*(?:#.*)?$", line)
+        # What is commented out counts as well: entries of lists can be shown in no other way.
+        match = re.match(r"( *(?:# )? *(?:- )?)([a-z_0-9]+):(?: +([^#]*?))?\s*(?:#.*)?$", line)
         if not match:
             continue
         indent, key, value = match.groups()
-        if not indent:
-            room = key
-        said[key if not indent else f"{room}.{key}"] = (value or "").strip('"')
+        depth = len(indent.replace("# ", ""))
+        path = [part for part in path if part[0] < depth] + [(depth, key)]
+        said.setdefault(".".join(part[1] for part in path), (value or "").strip('"'))
     for path, value in known.items():
         if value and said.get(path) != value:
             fault(f"deploy/config.yaml says {path} is {said.get(path)}, the default is {value}")

@@ -126,7 +126,7 @@ f.yaml:21:11: tools[0].risk: must be one of safe, caution, dangerous; got deadly
 f.yaml:23:14: tools[1].timeout: must be between 1ms and 720h; got 0s
 f.yaml:24:5: tools[2]: must be a group of settings; got 5
 f.yaml:24:5: tools[2]: needs `name`: a canonical tool name, `*` stands for any characters
-f.yaml:25:1: zzz: there is no such setting; there are breaker, builtin, drain_grace, hooks, limits, listen, log, pinning, policy, principals, results, state_dir, tools, validation, workers)");
+f.yaml:25:1: zzz: there is no such setting; there are audit, breaker, builtin, dispatcher, drain_grace, hooks, limits, listen, log, pinning, policy, principals, renderers, results, state_dir, tools, validation, workers)");
 }
 
 TEST(Config, ListsMistakesOfPrincipalsRulesAndPatterns) {
@@ -166,12 +166,13 @@ f.yaml:18:20: results.scrub_patterns[0]: must be a regular expression (RE2): mis
 
 TEST(Config, SaysWhereTheTextIsNoYaml) {
   EXPECT_EQ(MistakesOf("limits:\n  max_tools: [1\n").substr(0, 7), "f.yaml:");
-  EXPECT_EQ(
-      MistakesOf("a: 1\n---\nb: 2\n"),
-      "f.yaml:1:1: a: there is no such setting; there are breaker, builtin, drain_grace, hooks, "
-      "limits, listen, log, pinning, policy, principals, results, state_dir, tools, validation, "
-      "workers\n"
-      "f.yaml:3:1: there is more than one document (`---`); keep one");
+  EXPECT_EQ(MistakesOf("a: 1\n---\nb: 2\n"),
+            "f.yaml:1:1: a: there is no such setting; there are audit, breaker, builtin, "
+            "dispatcher, drain_grace, "
+            "hooks, limits, listen, log, pinning, policy, principals, renderers, results, "
+            "state_dir, tools, "
+            "validation, workers\n"
+            "f.yaml:3:1: there is more than one document (`---`); keep one");
 }
 
 TEST(Config, RefusesAnAddressThatIsNotLoopbackUnlessToldSo) {
