@@ -111,6 +111,12 @@ absl::Status RateExceeded(absl::string_view limit, uint64_t allowed, absl::strin
 absl::Status MessageTooLarge(absl::string_view limit, uint64_t allowed, uint64_t actual);
 absl::Status SlowReader(absl::string_view limit, uint64_t allowed);
 absl::Status Draining(absl::string_view what);
+// A watch whose reader may see other tools from now on.
+absl::Status ViewChanged();
+// `audit.required`, and the record in `file` cannot be written.
+absl::Status AuditUnavailable(absl::string_view file);
+// `why`: all mistakes, or why it cannot be read.
+absl::Status ConfigInvalid(absl::string_view file, absl::string_view why);
 
 // Who may what. `rule` is the name of the rule that says so.
 absl::Status PolicyDenied(absl::string_view tool, absl::string_view rule);

@@ -1,4 +1,4 @@
-// The errors of permission: principals, rules, approvals, idempotency keys.
+// The errors of what was configured: principals, rules, approvals, idempotency keys, the audit log.
 #include "absl/strings/str_cat.h"
 #include "registry/base/errors.h"
 
@@ -99,6 +99,33 @@ absl::Status OutcomeNotKept(absl::string_view tool, absl::string_view key) {
                    " has ended, but its outcome was too large to be kept. It was not run again; "
                    "use a new key to do so."),
       {{"tool", S(tool)}, {"backend", ""}, {"idempotency_key", S(key)}}, Executed::kMaybe);
+}
+
+absl::Status ViewChanged() {
+  absl::Status status = MakeError(
+      StatusCode::kUnavailable, v1::ERROR_REASON_VIEW_CHANGED,
+      "A new configuration changed which tools you may see. Watch again: resuming gives a "
+      "whole snapshot.");
+  AttachRetry(status, absl::Milliseconds(1));
+  return status;
+}
+
+absl::Status AuditUnavailable(absl::string_view file) {
+  absl::Status status = MakeError(
+      StatusCode::kUnavailable, v1::ERROR_REASON_AUDIT_UNAVAILABLE,
+      absl::StrCat("Every call must be recorded (audit.required), and ", S(file),
+                   " cannot be written just now. Nothing was run; try later. The daemon's log says "
+                   "what is wrong with the file."),
+      {{"file", S(file)}}, Executed::kNo);
+  AttachRetry(status, absl::Seconds(1));
+  return status;
+}
+
+absl::Status ConfigInvalid(absl::string_view file, absl::string_view why) {
+  return MakeError(StatusCode::kFailedPrecondition, v1::ERROR_REASON_CONFIG_INVALID,
+                   absl::StrCat("The configuration was not read again, and the old one holds: ",
+                                ForMessage(why, 8000)),
+                   {{"file", S(file)}});
 }
 
 }  // namespace toolrack
