@@ -1,7 +1,9 @@
 // Public retrieval sets, as registries and questions. They lie outside the project.
-#ifndef TOOLRACK_TESTS_SEARCH_RETRIEVAL_SET_H_
-#define TOOLRACK_TESTS_SEARCH_RETRIEVAL_SET_H_
+#ifndef TOOLRACK_TESTS_CONFORMANCE_SEARCH_RETRIEVAL_SET_H_
+#define TOOLRACK_TESTS_CONFORMANCE_SEARCH_RETRIEVAL_SET_H_
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -108,27 +110,47 @@ inline std::unique_ptr<RetrievalSet> LoadRetrievalSet(const std::string& name) {
   return set;
 }
 
-// Mean NDCG@10 in percent, relevance 0 or 1.
-inline double MeanNdcg(Searcher& searcher, const RetrievalSet& set) {
-  double sum = 0;
+// Means over all questions, in percent; relevance is 0 or 1.
+struct Quality {
+  double ndcg = 0;                              // at 10
+  std::array<double, 4> recall = {0, 0, 0, 0};  // at 1, 3, 5 and 10
+};
+
+inline constexpr std::array<int, 4> kRecallAt = {1, 3, 5, 10};
+
+template <typename Rewrite>
+Quality Measure(Searcher& searcher, const RetrievalSet& set, Rewrite rewrite) {
+  Quality sum;
   for (const RetrievalSet::Question& question : set.questions) {
     v1::SearchToolsRequest request;
-    request.set_query(question.query);
+    request.set_query(rewrite(question.query));
     request.set_max_results(10);
     const auto response = searcher.Search(request);
-    if (!response.ok()) continue;
+    if (!response.ok() || question.relevant.empty()) continue;
+    const auto relevant = static_cast<double>(question.relevant.size());
     double gain = 0, ideal = 0;
     for (int i = 0; i < response->hits_size(); ++i) {
-      if (question.relevant.contains(response->hits(i).tool().name())) gain += 1 / std::log2(i + 2);
+      if (!question.relevant.contains(response->hits(i).tool().name())) continue;
+      gain += 1 / std::log2(i + 2);
+      for (size_t at = 0; at < kRecallAt.size(); ++at) {
+        if (i < kRecallAt[at]) sum.recall[at] += 1 / relevant;
+      }
     }
     for (size_t i = 0; i < std::min<size_t>(10, question.relevant.size()); ++i) {
       ideal += 1 / std::log2(i + 2);
     }
-    sum += ideal > 0 ? gain / ideal : 0;
+    sum.ndcg += gain / ideal;
   }
-  return 100 * sum / static_cast<double>(set.questions.size());
+  const double share = 100 / static_cast<double>(set.questions.size());
+  sum.ndcg *= share;
+  for (double& recall : sum.recall) recall *= share;
+  return sum;
+}
+
+inline Quality Measure(Searcher& searcher, const RetrievalSet& set) {
+  return Measure(searcher, set, [](const std::string& query) { return query; });
 }
 
 }  // namespace toolrack
 
-#endif  // TOOLRACK_TESTS_SEARCH_RETRIEVAL_SET_H_
+#endif  // TOOLRACK_TESTS_CONFORMANCE_SEARCH_RETRIEVAL_SET_H_
