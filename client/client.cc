@@ -300,6 +300,11 @@ absl::StatusOr<v1::DecideApprovalResponse> Client::DecideApproval(
   return Unary(stubs_->admin, &v1::AdminService::Stub::DecideApproval, request, options);
 }
 
+absl::StatusOr<v1::ReloadConfigResponse> Client::ReloadConfig(
+    const v1::ReloadConfigRequest& request, const RequestOptions& options) {
+  return Unary(stubs_->admin, &v1::AdminService::Stub::ReloadConfig, request, options);
+}
+
 absl::StatusOr<v1::DrainResponse> Client::Drain(const v1::DrainRequest& request,
                                                 const RequestOptions& options) {
   return Unary(stubs_->admin, &v1::AdminService::Stub::Drain, request, options);

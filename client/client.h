@@ -112,6 +112,8 @@ class Client {
                                                           const RequestOptions& options = {});
   absl::StatusOr<v1::DecideApprovalResponse> DecideApproval(
       const v1::DecideApprovalRequest& request, const RequestOptions& options = {});
+  absl::StatusOr<v1::ReloadConfigResponse> ReloadConfig(const v1::ReloadConfigRequest& request,
+                                                        const RequestOptions& options = {});
   absl::StatusOr<v1::DrainResponse> Drain(const v1::DrainRequest& request,
                                           const RequestOptions& options = {});
 

@@ -138,6 +138,10 @@ class Registry {
   absl::StatusOr<std::vector<ToolEntryPtr>> SetToolEnabled(absl::string_view name, bool enabled);
   std::vector<ToolEntryPtr> SetCategoryEnabled(absl::string_view category, bool enabled);
 
+  // Whoever resumes a watch from before this gets a whole snapshot, and who has prompts sees that
+  // they are old: for changes of who may see what, which no change of a tool tells of.
+  void ForgetHistory();
+
   // Lifts the quarantine of a definition that was quarantined because it changed, and makes it the
   // known one. TOOL_NOT_FOUND; DEFINITION_CHANGED when it has another digest by now.
   absl::StatusOr<ToolEntryPtr> ApproveTool(absl::string_view name, absl::string_view digest);

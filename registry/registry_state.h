@@ -128,12 +128,15 @@ class ABSL_SCOPED_LOCKABLE Transaction {
 
   // Puts the new snapshot in place, if anything changed. The newest revision.
   uint64_t Commit();
+  // Instead of Commit: the same tools by a new revision, and no changes that lead to it.
+  void BeginAnew();
 
  private:
   struct Edit {
     ToolEntryPtr before;
     ToolEntryPtr after;
   };
+  void Publish(SnapshotPtr next);
   void Remember(RegistryChangesPtr changes);
 
   Registry::State* const state_;

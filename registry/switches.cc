@@ -46,6 +46,11 @@ absl::StatusOr<ToolEntryPtr> Registry::ApproveTool(absl::string_view name,
   return ToolNotFound(name, Nearest(name));
 }
 
+void Registry::ForgetHistory() {
+  Transaction transaction(state_.get());
+  transaction.BeginAnew();
+}
+
 absl::StatusOr<std::vector<ToolEntryPtr>> Registry::SetToolEnabled(absl::string_view name,
                                                                    bool enabled) {
   {

@@ -127,8 +127,26 @@ uint64_t Transaction::Commit() {
 
   // A change of routes alone is a new snapshot of the same revision.
   const uint64_t revision = changes->changes.empty() ? base_->revision() : next_revision();
-  SnapshotPtr next = SnapshotBuilder::Apply(*base_, edits, revision,
-                                            definitions ? revision : base_->definitions_revision());
+  Publish(SnapshotBuilder::Apply(*base_, edits, revision,
+                                 definitions ? revision : base_->definitions_revision()));
+  if (!changes->changes.empty()) {
+    changes->revision = revision;
+    Remember(std::move(changes));
+  }
+  return revision;
+}
+
+void Transaction::BeginAnew() {
+  state_->writer.AssertHeld();
+  const uint64_t revision = next_revision();
+  Publish(SnapshotBuilder::Apply(*base_, {}, revision, revision));
+  for (RegistryChangesPtr& changes : state_->history) garbage_.push_back(std::move(changes));
+  state_->history.clear();
+  state_->history_changes = 0;
+  state_->history_floor = revision;
+}
+
+void Transaction::Publish(SnapshotPtr next) {
   {
     absl::MutexLock lock(&state_->mutex);
     state_->current.swap(next);
@@ -141,11 +159,6 @@ uint64_t Transaction::Commit() {
     readers.erase(ended, readers.end());
   }
   garbage_.push_back(std::move(next));
-  if (!changes->changes.empty()) {
-    changes->revision = revision;
-    Remember(std::move(changes));
-  }
-  return revision;
 }
 
 void Transaction::Remember(RegistryChangesPtr changes) {

@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "google/protobuf/duration.pb.h"
+#include "registry/base/log.h"
 #include "toolrack/v1/config.pb.h"
 
 namespace toolrack {
@@ -37,6 +38,9 @@ absl::StatusOr<v1::Config> LoadConfigFile(const std::string& file);
 
 // What is wrong with a config that was not read from a file (flags, tests): the same rules.
 std::vector<ConfigMistake> CheckConfig(const v1::Config& config);
+
+// The level of a log, by its name in the configuration.
+LogLevel LogLevelOf(absl::string_view name);
 
 // Every unset field gets its default. `listen.runtime_dir` is taken from the environment.
 v1::Config WithDefaults(v1::Config config);

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -73,12 +74,18 @@ void Apply(const Flags& flags, v1::Config& config) {
   if (!flags.log_level.empty()) config.mutable_log()->set_level(flags.log_level);
 }
 
-LogLevel LevelOf(const std::string& name) {
-  if (name == "debug") return LogLevel::kDebug;
-  if (name == "warning") return LogLevel::kWarning;
-  if (name == "error") return LogLevel::kError;
-  if (name == "off") return LogLevel::kOff;
-  return LogLevel::kInfo;
+// File and flags, checked, with defaults.
+absl::StatusOr<v1::Config> ReadAll(const Flags& flags) {
+  v1::Config config;
+  if (!flags.config.empty()) {
+    absl::StatusOr<v1::Config> loaded = LoadConfigFile(flags.config);
+    if (!loaded.ok()) return loaded.status();
+    config = *std::move(loaded);
+  }
+  Apply(flags, config);
+  const std::vector<ConfigMistake> mistakes = CheckConfig(config);
+  if (!mistakes.empty()) return absl::InvalidArgumentError(FormatMistakes("flags", mistakes));
+  return WithDefaults(std::move(config));
 }
 
 // gRPC 1.51 suffers badly from a lack of descriptors: take all that we may have.
@@ -89,13 +96,14 @@ void RaiseFdLimit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// The first signal drains, the second ends the process at once. SIGUSR1 ends the thread.
+// SIGTERM and SIGINT: the first one drains, the second ends the process at once. SIGHUP opens the
+// logs again and reads the configuration again. SIGUSR1 ends the thread.
 class Signals {
  public:
   // Before any other thread starts, so that all of them inherit the mask.
   Signals() {
     ::sigemptyset(&set_);
-    for (int signal : {SIGTERM, SIGINT, SIGUSR1}) ::sigaddset(&set_, signal);
+    for (int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) ::sigaddset(&set_, signal);
     ::pthread_sigmask(SIG_BLOCK, &set_, nullptr);
     ::signal(SIGPIPE, SIG_IGN);
   }
@@ -115,6 +123,10 @@ class Signals {
     int signal = 0;
     bool draining = false;
     while (::sigwait(&set_, &signal) == 0 && signal != SIGUSR1) {
+      if (signal == SIGHUP) {
+        ReadAgain(server);
+        continue;
+      }
       if (draining) {
         LogWarning("second signal: ending at once");
         StopLog();
@@ -123,6 +135,13 @@ class Signals {
       draining = true;
       server.BeginDrain(FromProto(server.config().drain_grace()));
     }
+  }
+  static void ReadAgain(Server& server) {
+    if (const absl::Status status = ReopenLog(); !status.ok()) LogError(status.message());
+    server.ReopenFiles();
+    // Says in the log what it did.
+    const absl::StatusOr<v1::ReloadConfigResponse> reloaded = server.ReloadConfig(false);
+    if (!reloaded.ok()) LogError(reloaded.status().message());
   }
   sigset_t set_;
   std::thread thread_;
@@ -147,29 +166,22 @@ int Run(int argc, char** argv) {
   // too: a twelfth of an empty call. Tests, which do not come by here, keep it.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   Signals signals;
-  v1::Config config;
-  if (!flags.config.empty()) {
-    absl::StatusOr<v1::Config> loaded = LoadConfigFile(flags.config);
-    if (!loaded.ok()) return Complain(loaded.status());
-    config = *std::move(loaded);
-  }
-  Apply(flags, config);
-  const std::vector<ConfigMistake> mistakes = CheckConfig(config);
-  if (!mistakes.empty()) {
-    return Complain(absl::InvalidArgumentError(FormatMistakes("flags", mistakes)));
-  }
-  config = WithDefaults(std::move(config));
+  absl::StatusOr<v1::Config> loaded = ReadAll(flags);
+  if (!loaded.ok()) return Complain(loaded.status());
+  const v1::Config config = *std::move(loaded);
   if (flags.check_config) {
     std::printf("the configuration is fine\n");
     return kFine;
   }
   if (absl::Status status = StartLog(
-          {LevelOf(config.log().level()), config.log().file(), config.log().format() == "json"});
+          {LogLevelOf(config.log().level()), config.log().file(), config.log().format() == "json"});
       !status.ok()) {
     return Complain(status);
   }
   RaiseFdLimit();
-  absl::StatusOr<std::unique_ptr<Server>> server = Server::Create(config);
+  ConfigSource source;
+  if (!flags.config.empty()) source = {flags.config, [&flags] { return ReadAll(flags); }};
+  absl::StatusOr<std::unique_ptr<Server>> server = Server::Create(config, std::move(source));
   if (!server.ok()) {
     StopLog();
     return Complain(server.status());

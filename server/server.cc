@@ -7,6 +7,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
 #include "registry/base/errors.h"
 #include "registry/base/log.h"
@@ -15,6 +16,7 @@
 #include "registry/builtin/builtin.h"
 #include "registry/builtin/result_read.h"
 #include "registry/tool_server.h"
+#include "server/audit_log.h"
 #include "server/config.h"
 #include "server/hooks/hook_hub.h"
 #include "server/pin_file.h"
@@ -71,27 +73,34 @@ RegistryOptions ToRegistryOptions(const v1::Config& config, Pins* pins,
                                   const Principals* principals) {
   RegistryOptions options;
   options.pins = pins;
-  if (!principals->empty()) {
-    options.may_register = [principals](absl::string_view principal, absl::string_view ns) {
-      return principals->CheckNamespaceOwner(principal, ns);
-    };
-  }
+  options.may_register = [principals](absl::string_view principal, absl::string_view ns) {
+    return principals->CheckNamespaceOwner(principal, ns);
+  };
   options.limits = config.limits();
   options.validation = config.validation();
   options.tools.assign(config.tools().begin(), config.tools().end());
   return options;
 }
 
-PipelineOptions ToPipelineOptions(const v1::Config& config) {
+// `audit` may be null.
+PipelineOptions ToPipelineOptions(const v1::Config& config, AuditLog* audit) {
   PipelineOptions options;
   options.limits = config.limits();
   options.results = config.results();
   options.breaker = config.breaker();
   options.max_attempts = config.workers().max_attempts();
   options.coerce = config.validation().coerce();
-  if (config.log().calls()) {
-    options.on_call = [](const CallRecord& call) {
-      if (LogEnabled(LogLevel::kInfo)) LogCall(call);
+  const bool log = config.log().calls();
+  if (log || audit != nullptr) {
+    options.on_call = [log, audit](const CallRecord& call) {
+      if (log && LogEnabled(LogLevel::kInfo)) LogCall(call);
+      if (audit != nullptr) audit->Add(call);
+    };
+  }
+  options.digest_arguments = audit != nullptr;
+  if (audit != nullptr && config.audit().required()) {
+    options.may_call = [audit] {
+      return audit->writable() ? absl::OkStatus() : AuditUnavailable(audit->file());
     };
   }
   return options;
@@ -123,8 +132,11 @@ absl::string_view Version() { return "0.1.0"; }
 
 // In order of building; taken down the other way round, after Stop.
 struct Server::Parts {
-  Parts(v1::Config c, std::unique_ptr<ResultSpill> spill)
+  Parts(v1::Config c, ConfigSource s, std::unique_ptr<AuditLog> a,
+        std::unique_ptr<ResultSpill> spill)
       : config(std::move(c)),
+        source(std::move(s)),
+        audit(std::move(a)),
         requests("requests", kRequestThreads, config.limits().max_pending_requests()),
         publishing("publish", 1, kPublishQueue),
         blocking("blocking", config.limits().blocking_threads(), kBlockingQueue),
@@ -145,7 +157,7 @@ struct Server::Parts {
         hooks(&Clock::Real(), config.hooks()),
         pipeline({&registry, timers.get(), &Clock::Real(), &requests, &results, &sessions, &hooks,
                   &principals, &policy, &approvals},
-                 ToPipelineOptions(config)),
+                 ToPipelineOptions(config, audit.get())),
         hook_streams({&hooks, timers.get(), &requests}, ToHookOptions(config, registry)),
         workers({&registry, timers.get(), &Clock::Real(), &publishing, &sessions},
                 ToHubOptions(config)),
@@ -168,6 +180,10 @@ struct Server::Parts {
   void Stop();
 
   const v1::Config config;
+  const ConfigSource source;
+  absl::Mutex reload_mu;
+  v1::Config reloaded ABSL_GUARDED_BY(reload_mu) = config;  // `config` with what holds by now
+  const std::unique_ptr<AuditLog> audit;                    // null: none
   const absl::Time start_time = absl::Now();
   const absl::Duration start_steady = Clock::Real().SteadyNow();
   std::unique_ptr<RuntimeDir> dir;
@@ -175,8 +191,8 @@ struct Server::Parts {
   ThreadPool publishing;
   ThreadPool blocking;
   std::unique_ptr<Timers> timers;
-  const Principals principals;
-  const Policy policy;
+  Principals principals;
+  Policy policy;
   Approvals approvals;
   const Admission admission;
   Pins pins;
@@ -333,7 +349,8 @@ void Server::Parts::Stop() {
   blocking.Shutdown();
 }
 
-absl::StatusOr<std::unique_ptr<Server>> Server::Create(const v1::Config& config) {
+absl::StatusOr<std::unique_ptr<Server>> Server::Create(const v1::Config& config,
+                                                       ConfigSource source) {
   const std::vector<ConfigMistake> mistakes = CheckConfig(config);
   if (!mistakes.empty()) {
     return absl::InvalidArgumentError(FormatMistakes("configuration", mistakes));
@@ -343,8 +360,12 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Create(const v1::Config& config)
   if (!whole.results().spill_dir().empty()) {
     TR_ASSIGN_OR_RETURN(spill, MakeFileSpill(whole.results().spill_dir()));
   }
-  std::unique_ptr<Server> server(
-      new Server(std::make_unique<Parts>(std::move(whole), std::move(spill))));
+  std::unique_ptr<AuditLog> audit;
+  if (!whole.audit().file().empty()) {
+    TR_ASSIGN_OR_RETURN(audit, AuditLog::Open(whole.audit().file()));
+  }
+  std::unique_ptr<Server> server(new Server(std::make_unique<Parts>(
+      std::move(whole), std::move(source), std::move(audit), std::move(spill))));
   TR_RETURN_IF_ERROR(server->parts_->Build(server.get()));
   return server;
 }
@@ -367,6 +388,40 @@ void Server::BeginDrain(absl::Duration grace) {
   parts.workers.Drain(grace);
   absl::MutexLock lock(&parts.mu);
   parts.told = true;
+}
+
+absl::StatusOr<v1::ReloadConfigResponse> Server::ReloadConfig(bool check_only) {
+  Parts& parts = *parts_;
+  const std::string& file = parts.source.file;
+  if (!parts.source.read) return ConfigInvalid("", "the daemon was started without a file");
+  absl::MutexLock lock(&parts.reload_mu);
+  absl::StatusOr<v1::Config> next = parts.source.read();
+  if (!next.ok()) return ConfigInvalid(file, next.status().message());
+  v1::ReloadConfigResponse out;
+  for (std::string& path : ChangedSettings(parts.reloaded, *next)) {
+    *(HoldsAtOnce(path) ? out.add_applied() : out.add_needs_restart()) = std::move(path);
+  }
+  if (check_only) return out;
+  LogInfo(absl::StrCat("configuration read again; changed: ",
+                       out.applied().empty() ? "nothing" : absl::StrJoin(out.applied(), ", "),
+                       out.needs_restart().empty() ? "" : "; after a restart: ",
+                       absl::StrJoin(out.needs_restart(), ", ")));
+  if (out.applied().empty()) return out;
+  SetLogLevel(LogLevelOf(next->log().level()));
+  parts.principals.Reload(next->principals());
+  parts.policy.Reload(next->policy());
+  *parts.reloaded.mutable_principals() = next->principals();
+  *parts.reloaded.mutable_policy()->mutable_rules() = next->policy().rules();
+  parts.reloaded.mutable_policy()->set_default_action(next->policy().default_action());
+  parts.reloaded.mutable_log()->set_level(next->log().level());
+  // Whoever watches sees by the old rules; and prompts were made by them.
+  parts.registry.ForgetHistory();
+  parts.watches.EndThose(ViewChanged());
+  return out;
+}
+
+void Server::ReopenFiles() {
+  if (parts_->audit != nullptr) parts_->audit->Reopen();
 }
 
 void Server::Wait() {
@@ -401,6 +456,10 @@ v1::GetStatusResponse Server::Status() const {
   out.set_workers(static_cast<uint32_t>(parts.workers.attached()));
   out.set_sessions(static_cast<uint32_t>(parts.sessions.size()));
   out.set_hooks(static_cast<uint32_t>(parts.hooks.size()));
+  if (parts.audit != nullptr) {
+    out.set_audit_file(parts.audit->file());
+    out.set_audit_lost(parts.audit->lost());
+  }
   out.set_calls_in_flight(parts.pipeline.calls_in_flight());
   for (const auto& [outcome, count] : parts.pipeline.Counters())
     (*out.mutable_calls())[outcome] = count;

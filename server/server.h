@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "registry/registry.h"
+#include "server/reload.h"
 #include "server/services/core.h"
 #include "toolrack/v1/admin_service.pb.h"
 #include "toolrack/v1/config.pb.h"
@@ -25,13 +26,18 @@ class Server final : public DaemonControl {
   // Serves when it returns. `config` need not have its defaults. INVALID_ARGUMENT: the config;
   // ALREADY_EXISTS: another daemon has the folder or an address; FAILED_PRECONDITION: it cannot
   // listen there.
-  static absl::StatusOr<std::unique_ptr<Server>> Create(const v1::Config& config);
+  // `source`: for ReloadConfig.
+  static absl::StatusOr<std::unique_ptr<Server>> Create(const v1::Config& config,
+                                                        ConfigSource source = {});
   // Stops at once when it was not drained. Not from a gRPC thread.
   ~Server() override;
 
   v1::GetStatusResponse Status() const override;
   // Health says NOT_SERVING, then new calls are refused and workers told. Returns at once.
   void BeginDrain(absl::Duration grace) override;
+  absl::StatusOr<v1::ReloadConfigResponse> ReloadConfig(bool check_only) override;
+  // The audit log's file is opened by its name again.
+  void ReopenFiles();
   // Waits for BeginDrain, then for the running calls or the end of the grace; stops what is left
   // and takes the listeners down. Once, on a thread of the program.
   void Wait();

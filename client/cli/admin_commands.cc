@@ -42,6 +42,12 @@ void PrintStatus(CommandLine& line, const v1::GetStatusResponse& status) {
   field("workers", absl::StrCat(status.workers()));
   field("sessions", absl::StrCat(status.sessions()));
   field("hooks", absl::StrCat(status.hooks()));
+  if (!status.audit_file().empty()) {
+    field("audit", absl::StrCat(status.audit_file(),
+                                status.audit_lost() == 0
+                                    ? ""
+                                    : absl::StrCat(", ", status.audit_lost(), " records lost")));
+  }
   field("calls",
         absl::StrCat(status.calls_in_flight(), " running; ended: ", Counts(status.calls())));
   field("watchers", absl::StrCat(status.watchers()));
@@ -213,6 +219,31 @@ void AddAdminCommands(CLI::App& app, CommandLine& line) {
 
   AddSwitch(app, line, "enable", "Switches a tool, or a category of tools, on.", true);
   AddSwitch(app, line, "disable", "Switches a tool, or a category of tools, off.", false);
+
+  auto reload_request = std::make_shared<v1::ReloadConfigRequest>();
+  CLI::App* reload = app.add_subcommand("reload", "Reads the daemon's configuration file again.");
+  reload->add_flag_callback(
+      "--check", [reload_request] { reload_request->set_check_only(true); },
+      "Only say what it would change.");
+  reload->callback([&line, reload_request] {
+    line.Choose([&line, reload_request]() -> int {
+      const auto client = line.Connect(Scope::kControl);
+      if (client == nullptr) return kExitUsage;
+      return Show<v1::ReloadConfigResponse>(
+          line, client->ReloadConfig(*reload_request, line.Options(kPatience)),
+          [&line](const v1::ReloadConfigResponse& response) {
+            for (const std::string& path : response.applied()) {
+              line.PrintLine(absl::StrCat("holds now      ", path));
+            }
+            for (const std::string& path : response.needs_restart()) {
+              line.PrintLine(absl::StrCat("needs restart  ", path));
+            }
+            if (response.applied().empty() && response.needs_restart().empty()) {
+              line.PrintLine("nothing changed");
+            }
+          });
+    });
+  });
 
   auto worker = std::make_shared<std::string>();
   auto grace = std::make_shared<std::string>();

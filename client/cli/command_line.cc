@@ -136,6 +136,7 @@ int RunToolrack(std::vector<std::string> arguments, Terminal& terminal) {
   AddAdminCommands(app, line);
   AddPromptCommands(app, line);
   AddAccessCommands(app, line);
+  AddAuditCommand(app, line);
   AddProbeCommands(app, line);
   GuardBrackets(arguments);
   TakeGuardsOff(app);

@@ -82,6 +82,7 @@ void AddCallCommands(CLI::App& app, CommandLine& line);       // call, explain, 
 void AddWatchCommand(CLI::App& app, CommandLine& line);       // watch
 void AddSessionCommands(CLI::App& app, CommandLine& line);    // sessions, session …
 void AddAdminCommands(CLI::App& app, CommandLine& line);      // status, workers, calls, cancel …
+void AddAuditCommand(CLI::App& app, CommandLine& line);       // audit
 void AddPromptCommands(CLI::App& app, CommandLine& line);     // render, parse, renderers, resolve
 // approvals, approve, deny, approve-tool, token: who may what.
 void AddAccessCommands(CLI::App& app, CommandLine& line);

@@ -85,8 +85,9 @@ int Watch(CommandLine& line, WatchOptions& options) {
   while (true) {
     const absl::Status ended =
         client->WatchTools(request, show, line.Options(absl::InfiniteDuration()));
-    // Dropped for reading too slowly: go on from what was seen last.
+    // Dropped for reading too slowly, or for seeing by old rules: go on from what was seen last.
     if (ReasonOf(ended) == v1::ERROR_REASON_SLOW_READER) continue;
+    if (ReasonOf(ended) == v1::ERROR_REASON_VIEW_CHANGED) continue;
     return ended.ok() ? kExitOk : line.Fail(ended);
   }
 }

@@ -1,5 +1,6 @@
 // The errors of what was configured: principals, rules, approvals, idempotency keys, the audit log.
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "registry/base/errors.h"
 
 namespace toolrack {
@@ -124,7 +125,7 @@ absl::Status AuditUnavailable(absl::string_view file) {
 absl::Status ConfigInvalid(absl::string_view file, absl::string_view why) {
   return MakeError(StatusCode::kFailedPrecondition, v1::ERROR_REASON_CONFIG_INVALID,
                    absl::StrCat("The configuration was not read again, and the old one holds: ",
-                                ForMessage(why, 8000)),
+                                ForMessage(absl::StrReplaceAll(why, {{"\n", "; "}}), 8000)),
                    {{"file", S(file)}});
 }
 

@@ -1,6 +1,7 @@
 #include "registry/base/log.h"
 
-#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/details/file_helper.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -40,6 +41,29 @@ constexpr const char* kTextPattern = "%Y-%m-%dT%H:%M:%S.%e%z %l %v";
 constexpr const char* kJsonPattern =
     R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","message":%v})";
 
+// spdlog's own file sink cannot open its file anew.
+class FileSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  // Throws spdlog_ex, as Reopen does.
+  explicit FileSink(const std::string& file) { file_.open(file); }
+  void Reopen() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const std::string name = file_.filename();
+    // Opened beside the old one first, which stays when that fails.
+    spdlog::details::file_helper().open(name);
+    file_.reopen(/*truncate=*/false);
+  }
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    file_.write(line);
+  }
+  void flush_() override { file_.flush(); }
+  spdlog::details::file_helper file_;
+};
+
 std::shared_ptr<spdlog::logger> MakeStderrLogger() {
   auto logger = std::make_shared<spdlog::logger>("toolrack",
                                                  std::make_shared<spdlog::sinks::stderr_sink_mt>());
@@ -73,7 +97,7 @@ absl::Status StartLog(const LogOptions& options) {
     if (options.file.empty()) {
       sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
     } else {
-      sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.file);
+      sink = std::make_shared<FileSink>(options.file);
     }
   } catch (const spdlog::spdlog_ex& error) {
     return absl::FailedPreconditionError(absl::StrCat("cannot open the log file ", options.file,
@@ -98,6 +122,22 @@ void StopLog() {
   g_json = false;
   Use(MakeStderrLogger());
 }
+
+absl::Status ReopenLog() {
+  for (const spdlog::sink_ptr& sink : Logger().sinks()) {
+    auto* file = dynamic_cast<FileSink*>(sink.get());
+    if (file == nullptr) continue;
+    try {
+      file->Reopen();
+    } catch (const spdlog::spdlog_ex& error) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "cannot open the log file again: ", error.what(), "; the old one stays open"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void SetLogLevel(LogLevel level) { Logger().set_level(ToSpd(level)); }
 
 bool LogEnabled(LogLevel level) { return Logger().should_log(ToSpd(level)); }
 

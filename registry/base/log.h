@@ -23,6 +23,10 @@ struct LogOptions {
 // FAILED_PRECONDITION when the file cannot be opened; the old log stays then.
 absl::Status StartLog(const LogOptions& options);
 void StopLog();
+// The file is opened by its name again: it was moved away. FAILED_PRECONDITION when it cannot be
+// opened; the old one stays then. Nothing to do without a file.
+absl::Status ReopenLog();
+void SetLogLevel(LogLevel level);
 bool LogEnabled(LogLevel level);
 void Log(LogLevel level, absl::string_view line);
 inline void LogDebug(absl::string_view line) { Log(LogLevel::kDebug, line); }

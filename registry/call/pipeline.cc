@@ -42,6 +42,8 @@ Task<absl::Status> CallPipeline::State::Steps(PipelineCall& call) {
   fault = table.Enter(call, own == nullptr ? 0 : own->max_calls);
   if (!fault.ok()) co_return fault;
   call.entered = true;
+  if (options.may_call) fault = options.may_call();
+  if (!fault.ok()) co_return fault;
   fault = limits.TakeRate(call.principal, own);
   if (!fault.ok()) co_return fault;
 
@@ -79,10 +81,13 @@ Task<absl::Status> CallPipeline::State::Steps(PipelineCall& call) {
   const bool coerce = call.request.has_coerce() ? call.request.coerce() : options.coerce;
   absl::StatusOr<ArgumentInput> input = TakeInput(call.tool, call.request);
   if (!input.ok()) co_return input.status();
+  const std::string sent = options.digest_arguments ? input->text : "";
   fault = AcceptArguments(call, *std::move(input), coerce);
-  if (!fault.ok()) co_return fault;
+  if (!fault.ok()) {
+    if (options.digest_arguments) call.refused_sha256 = Sha256Hex(sent);
+    co_return fault;
+  }
   for (v1::Repair& each : call.arguments.repairs) *call.response.add_repairs() = std::move(each);
-  if (!fault.ok()) co_return fault;
 
   // 4. Hooks before the call; they may answer in the tool's place.
   if (Hooked(call)) {
@@ -325,6 +330,8 @@ Detached CallPipeline::State::Run(std::unique_ptr<PipelineCall> owned) {
     status = co_await Steps(*owned);
     if (!status.ok() && owned->entry != nullptr && Hooked(*owned)) {
       absl::Status failed = std::move(status);
+      // Whatever a hook answers: what was approved did not happen.
+      GiveApprovalBack(*owned, failed);
       status = co_await ErrorHooks(*owned, std::move(failed));
       if (status.ok()) CapAndKeep(*owned);
     }

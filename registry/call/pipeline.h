@@ -39,13 +39,21 @@ struct Caller {
   absl::Duration deadline = absl::InfiniteDuration();
 };
 
-// What the access log gets of each ended call. No argument values.
+// What the logs get of each ended call. No argument values.
 struct CallRecord {
+  absl::Time time;  // of its end
   std::string call_id, tool, principal, session_id, backend;
   std::string outcome;  // "ok", "tool_error" or an ErrorReason without prefix
   absl::Duration duration;
   size_t argument_bytes = 0, result_bytes = 0;
-  uint32_t attempts = 1;
+  uint32_t attempts = 0;  // 0: no backend was asked
+  bool cached = false;    // the result was an earlier call's
+  // Empty when there is none.
+  std::string tool_digest, batch_id, approval_id, traceparent;
+  std::string hook;  // that answered in the tool's place
+  // Hex, of the arguments' text as the tool gets it; of refused ones, as it was sent. Empty unless
+  // PipelineOptions.digest_arguments.
+  std::string arguments_sha256;
 };
 
 struct PipelineOptions {
@@ -59,6 +67,9 @@ struct PipelineOptions {
   // Parsing and validating arguments longer than this is moved off the calling thread.
   size_t inline_argument_bytes = 8 << 10;
   std::function<void(const CallRecord&)> on_call;  // may be empty; short, thread-safe
+  bool digest_arguments = false;
+  // A reason to take no call just now, else OK; may be empty. Short, thread-safe.
+  std::function<absl::Status()> may_call;
 };
 
 // Thread-safe. Outlives all its calls: Drain, then wait for idle(), before destroying it.

@@ -106,11 +106,16 @@ void CallPipeline::State::CapAndKeep(PipelineCall& call) const {
   if (call.session && call.session->over()) parts.results->CloseSession(call.session_id);
 }
 
+// An approval is for one run. Nothing was run: it is good for another call.
+void CallPipeline::State::GiveApprovalBack(PipelineCall& call, const absl::Status& status) {
+  if (!call.approval_taken || status.ok() || !SurelyNotExecuted(status)) return;
+  call.approval_taken = false;
+  parts.approvals->GiveBack(call.request.approval_id());
+}
+
 // What others learn of the end of this call: who waits for its idempotency key, and its approval.
 void CallPipeline::State::SettleOutcome(PipelineCall& call, const absl::Status& status) {
-  if (call.approval_taken && !status.ok() && SurelyNotExecuted(status)) {
-    parts.approvals->GiveBack(call.request.approval_id());
-  }
+  GiveApprovalBack(call, status);
   if (!call.leads) return;
   const std::string& key = call.request.idempotency_key();
   if (status.ok()) {

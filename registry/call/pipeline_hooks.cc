@@ -134,7 +134,8 @@ void CallPipeline::State::CountVerdict(const PipelineCall& call, HookSeat& seat,
   }
 }
 
-// Validation after a replacement, as of the caller's own arguments.
+// Permission and validation after a replacement, as of the caller's own arguments: the policy may
+// be another one since, and approval is asked for what will really run (Approve comes later).
 Task<absl::Status> CallPipeline::State::TakeArgumentsOf(PipelineCall& call, const HookSpec& spec,
                                                         std::string text) {
   absl::Status fault;
@@ -142,6 +143,8 @@ Task<absl::Status> CallPipeline::State::TakeArgumentsOf(PipelineCall& call, cons
     fault = co_await Hop(call);
     if (!fault.ok()) co_return fault;
   }
+  fault = Allow(call);
+  if (!fault.ok()) co_return fault;
   ArgumentInput input;
   input.text = std::move(text);
   fault = AcceptArguments(call, std::move(input), /*coerce=*/false);
@@ -307,6 +310,7 @@ Task<absl::Status> CallPipeline::State::ErrorHooks(PipelineCall& call, absl::Sta
     v1::ToolResult given = std::move(verdict->result);
     absl::Status fault = co_await TakeResultOf(call, spec, std::move(given));
     if (!fault.ok()) co_return by_status ? status : fault;
+    if (by_status) call.answered_by = spec.name;
     status = absl::OkStatus();
     break;
   }

@@ -54,6 +54,7 @@ struct PipelineCall : RunningCall {
   // This call is the one by which a breaker tries; AbandonProbes or Report ends that.
   bool tool_probe = false, backend_probe = false;
   size_t argument_bytes = 0;
+  std::string refused_sha256;  // of arguments that were not taken, with digest_arguments
   // Holds the result from the backend's answer on: results are dear to move.
   v1::CallToolResponse response;
 
@@ -82,6 +83,7 @@ struct CallPipeline::State {
   bool FromCache(PipelineCall& call, std::string& key);
   void KeepInCache(const PipelineCall& call, const std::string& key);
   void SettleOutcome(PipelineCall& call, const absl::Status& status);
+  void GiveApprovalBack(PipelineCall& call, const absl::Status& status);
   ToolVisibility VisibilityOf(const PipelineCall& call) const;
   Task<absl::Status> EnterGate(PipelineCall& call, GateSpec gate, Gates::Place& place);
   Task<absl::Status> EnterTool(PipelineCall& call);

@@ -2,6 +2,7 @@
 // remembers, and what an administrator sees.
 #include <utility>
 
+#include "registry/base/random.h"
 #include "registry/call/pipeline_state.h"
 
 namespace toolrack {
@@ -62,6 +63,7 @@ void CallPipeline::State::Record(const PipelineCall& call, const absl::Status& s
   }
   if (!options.on_call) return;
   CallRecord record;
+  record.time = parts.clock->WallNow();
   record.call_id = call.call_id;
   record.tool = call.tool;
   record.principal = call.principal;
@@ -73,6 +75,17 @@ void CallPipeline::State::Record(const PipelineCall& call, const absl::Status& s
   record.argument_bytes = call.argument_bytes;
   if (status.ok()) record.result_bytes = call.response.result().total_bytes();
   record.attempts = call.attempts;
+  record.cached = status.ok() && call.response.cached();
+  if (call.entry != nullptr) record.tool_digest = call.entry->definition->tool.digest();
+  record.batch_id = call.request.batch_id();
+  record.approval_id = call.request.approval_id();
+  record.traceparent = call.caller.traceparent;
+  record.hook = call.answered_by;
+  if (options.digest_arguments) {
+    record.arguments_sha256 = call.refused_sha256.empty() && call.arguments.value != nullptr
+                                  ? Sha256Hex(call.arguments.text)
+                                  : call.refused_sha256;
+  }
   options.on_call(record);
 }
 

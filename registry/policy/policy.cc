@@ -37,13 +37,23 @@ std::vector<std::string> ToVector(const Strings& strings) {
 
 }  // namespace
 
-Policy::Policy(const v1::PolicyConfig& config) {
-  default_ = {ActionOf(config.default_action()), kDefaultRule};
-  hides_ = default_.action == PolicyAction::kDeny;
+Policy::Policy(const v1::PolicyConfig& config) { Reload(config); }
+
+void Policy::Reload(const v1::PolicyConfig& config) {
+  auto table = std::make_unique<const Table>(config);
+  absl::MutexLock lock(&mu_);
+  table_.store(table.get(), std::memory_order_release);
+  tables_.push_back(std::move(table));
+  version_.fetch_add(1, std::memory_order_acq_rel);
+}
+
+Policy::Table::Table(const v1::PolicyConfig& config) {
+  fallback = {ActionOf(config.default_action()), kDefaultRule};
+  hides = fallback.action == PolicyAction::kDeny;
   for (const v1::PolicyRule& from : config.rules()) {
     Rule rule;
     rule.name =
-        from.name().empty() ? absl::StrCat("policy.rules[", rules_.size(), "]") : from.name();
+        from.name().empty() ? absl::StrCat("policy.rules[", rules.size(), "]") : from.name();
     rule.principals = ToVector(from.principals());
     rule.tools = ToVector(from.tools());
     rule.categories = ToVector(from.categories());
@@ -53,8 +63,8 @@ Policy::Policy(const v1::PolicyConfig& config) {
     rule.reserved = std::any_of(rule.tools.begin(), rule.tools.end(), [](const std::string& glob) {
       return absl::StartsWith(glob, kReserved);
     });
-    hides_ |= rule.action == PolicyAction::kDeny;
-    rules_.push_back(std::move(rule));
+    hides |= rule.action == PolicyAction::kDeny;
+    rules.push_back(std::move(rule));
   }
 }
 
@@ -74,11 +84,12 @@ bool Policy::Rule::Fits(absl::string_view principal, const ToolDefinition& defin
 
 PolicyDecision Policy::Decide(absl::string_view principal, const ToolDefinition& definition) const {
   const bool reserved = absl::StartsWith(definition.tool.name(), kReserved);
-  for (const Rule& rule : rules_) {
+  const Table& table = *table_.load(std::memory_order_acquire);
+  for (const Rule& rule : table.rules) {
     if (reserved && !rule.reserved) continue;
     if (rule.Fits(principal, definition)) return {rule.action, rule.name};
   }
-  return reserved ? PolicyDecision() : default_;
+  return reserved ? PolicyDecision() : table.fallback;
 }
 
 absl::Status Policy::Check(absl::string_view principal, const ToolDefinition& definition) const {
@@ -90,7 +101,7 @@ absl::Status Policy::Check(absl::string_view principal, const ToolDefinition& de
 }
 
 ToolVisibility Policy::VisibilityOf(absl::string_view principal) const {
-  if (!hides_) return {};
+  if (!table_.load(std::memory_order_acquire)->hides) return {};
   return [this, principal = std::string(principal)](const ToolDefinition& definition) {
     return Decide(principal, definition).action != PolicyAction::kDeny;
   };

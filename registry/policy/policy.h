@@ -2,11 +2,16 @@
 #ifndef TOOLRACK_REGISTRY_POLICY_POLICY_H_
 #define TOOLRACK_REGISTRY_POLICY_POLICY_H_
 
+#include <atomic>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "registry/snapshot.h"
 #include "registry/tool_filter.h"
 #include "toolrack/v1/config.pb.h"
@@ -25,17 +30,27 @@ struct PolicyDecision {
 // are allowed otherwise: without them nobody could read a result to its end.
 //
 // A denied tool is not there for whom it is denied: VisibilityOf hides it from lists, searches,
-// watches and near names. Immutable, thread-safe. Linear in the number of rules.
+// watches and near names. Thread-safe. Linear in the number of rules.
 class Policy {
  public:
   explicit Policy(const v1::PolicyConfig& config);  // checked (server/config.h)
 
+  // These rules instead, for whatever is asked from now on. The earlier ones are kept: decisions
+  // refer to them, and reloads are rare.
+  void Reload(const v1::PolicyConfig& config);
+  // Grows by each Reload: for what was made for a principal and is kept.
+  uint64_t version() const { return version_.load(std::memory_order_acquire); }
+
   // Everything is allowed to everybody.
-  bool open() const { return rules_.empty() && default_.action == PolicyAction::kAllow; }
+  bool open() const {
+    const Table& table = *table_.load(std::memory_order_acquire);
+    return table.rules.empty() && table.fallback.action == PolicyAction::kAllow;
+  }
   PolicyDecision Decide(absl::string_view principal, const ToolDefinition& definition) const;
   // POLICY_DENIED when the tool is denied.
   absl::Status Check(absl::string_view principal, const ToolDefinition& definition) const;
-  // Which tools this principal may know of; the empty function when all. Refers to this.
+  // Which tools this principal may know of; the empty function when all. Refers to this, and
+  // follows a Reload, unless it is empty.
   ToolVisibility VisibilityOf(absl::string_view principal) const;
 
  private:
@@ -49,9 +64,17 @@ class Policy {
     bool Fits(absl::string_view principal, const ToolDefinition& definition) const;
   };
 
-  std::vector<Rule> rules_;
-  PolicyDecision default_;
-  bool hides_ = false;  // something may be denied to somebody
+  struct Table {
+    explicit Table(const v1::PolicyConfig& config);
+    std::vector<Rule> rules;
+    PolicyDecision fallback;
+    bool hides = false;  // something may be denied to somebody
+  };
+
+  std::atomic<const Table*> table_;
+  std::atomic<uint64_t> version_{0};
+  absl::Mutex mu_;
+  std::vector<std::unique_ptr<const Table>> tables_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace toolrack

@@ -3,6 +3,7 @@
 #include <openssl/crypto.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "registry/base/errors.h"
@@ -42,7 +43,16 @@ bool Principal::Has(AccessScope scope) const {
   return std::find(scopes.begin(), scopes.end(), scope) != scopes.end();
 }
 
-Principals::Principals(const google::protobuf::RepeatedPtrField<v1::PrincipalConfig>& config) {
+Principals::Principals(const Config& config) { Reload(config); }
+
+void Principals::Reload(const Config& config) {
+  auto table = std::make_unique<const Table>(config);
+  absl::MutexLock lock(&mu_);
+  table_.store(table.get(), std::memory_order_release);
+  tables_.push_back(std::move(table));
+}
+
+Principals::Table::Table(const Config& config) {
   for (const v1::PrincipalConfig& from : config) {
     Principal principal;
     principal.name = from.name();
@@ -56,42 +66,47 @@ Principals::Principals(const google::protobuf::RepeatedPtrField<v1::PrincipalCon
     principal.rate = {from.max_calls_per_minute(), from.call_burst()};
     principal.max_calls = from.max_calls();
     for (const std::string& hash : from.token_sha256()) {
-      tokens_.push_back({absl::AsciiStrToLower(hash), principals_.size()});
+      tokens.push_back({absl::AsciiStrToLower(hash), principals.size()});
     }
-    for (const std::string& uid : from.uids()) by_uid_.emplace(uid, principals_.size());
-    by_name_.emplace(principal.name, principals_.size());
-    principals_.push_back(std::move(principal));
+    for (const std::string& uid : from.uids()) by_uid.emplace(uid, principals.size());
+    by_name.emplace(principal.name, principals.size());
+    principals.push_back(std::move(principal));
   }
 }
 
 const Principal* Principals::FindByToken(absl::string_view token) const {
+  const Table& now = table();
   const std::string hash = Sha256Hex(token);
-  size_t found = principals_.size();
-  for (const Token& known : tokens_) {
+  size_t found = now.principals.size();
+  for (const Token& known : now.tokens) {
     const bool same = known.sha256.size() == hash.size() &&
                       CRYPTO_memcmp(known.sha256.data(), hash.data(), hash.size()) == 0;
     found = same ? known.principal : found;
   }
-  return found < principals_.size() ? &principals_[found] : nullptr;
+  return found < now.principals.size() ? &now.principals[found] : nullptr;
 }
 
 const Principal* Principals::FindByUid(absl::string_view uid) const {
-  const auto at = by_uid_.find(uid);
-  return at == by_uid_.end() ? nullptr : &principals_[at->second];
+  const Table& now = table();
+  const auto at = now.by_uid.find(uid);
+  return at == now.by_uid.end() ? nullptr : &now.principals[at->second];
 }
 
-const Principal* Principals::Find(absl::string_view name) const {
-  const auto at = by_name_.find(name);
-  return at == by_name_.end() ? nullptr : &principals_[at->second];
+const Principal* Principals::Table::Find(absl::string_view name) const {
+  const auto at = by_name.find(name);
+  return at == by_name.end() ? nullptr : &principals[at->second];
 }
+
+const Principal* Principals::Find(absl::string_view name) const { return table().Find(name); }
 
 absl::Status Principals::CheckNamespaceOwner(absl::string_view principal,
                                              absl::string_view ns) const {
-  const Principal* me = Find(principal);
+  const Table& now = table();
+  const Principal* me = now.Find(principal);
   if (me != nullptr && !me->namespaces.empty()) {
     return Owns(*me, ns) ? absl::OkStatus() : NamespaceDenied(ns, principal, "");
   }
-  for (const Principal& other : principals_) {
+  for (const Principal& other : now.principals) {
     if (Owns(other, ns)) return NamespaceDenied(ns, principal, other.name);
   }
   return absl::OkStatus();

@@ -38,6 +38,7 @@ class AdminService final : public v1::AdminService::CallbackService {
         approve_(core->methods->Get("AdminService/ApproveTool")),
         approvals_(core->methods->Get("AdminService/ListApprovals")),
         decide_(core->methods->Get("AdminService/DecideApproval")),
+        reload_(core->methods->Get("AdminService/ReloadConfig")),
         drain_(core->methods->Get("AdminService/Drain")) {}
 
   grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext* context,
@@ -111,6 +112,14 @@ class AdminService final : public v1::AdminService::CallbackService {
                                            v1::DecideApprovalResponse* response) override {
     return On(context, response, decide_,
               [this, request](const std::string& who) { return Decide(*request, who); });
+  }
+
+  grpc::ServerUnaryReactor* ReloadConfig(grpc::CallbackServerContext* context,
+                                         const v1::ReloadConfigRequest* request,
+                                         v1::ReloadConfigResponse* response) override {
+    return On(context, response, reload_, [this, request](const std::string&) {
+      return core_.control->ReloadConfig(request->check_only());
+    });
   }
 
   grpc::ServerUnaryReactor* Drain(grpc::CallbackServerContext* context,
@@ -288,6 +297,7 @@ class AdminService final : public v1::AdminService::CallbackService {
   MethodStats* const approve_;
   MethodStats* const approvals_;
   MethodStats* const decide_;
+  MethodStats* const reload_;
   MethodStats* const drain_;
 };
 

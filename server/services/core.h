@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "registry/base/clock.h"
 #include "registry/base/executor.h"
@@ -33,6 +34,8 @@ class DaemonControl {
   virtual v1::GetStatusResponse Status() const = 0;
   // Starts to drain and returns at once; a second one may only shorten the grace.
   virtual void BeginDrain(absl::Duration grace) = 0;
+  // Reads the configuration again; blocks for the file. CONFIG_INVALID: nothing was changed.
+  virtual absl::StatusOr<v1::ReloadConfigResponse> ReloadConfig(bool check_only) = 0;
 };
 
 // All outlive the services.

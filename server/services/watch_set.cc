@@ -20,14 +20,29 @@ void WatchSet::Remove(uint64_t id) {
   streams_.erase(id);
 }
 
+std::vector<std::shared_ptr<Endable>> WatchSet::Alive() const {
+  std::vector<std::shared_ptr<Endable>> streams;
+  for (const auto& [id, stream] : streams_) {
+    if (std::shared_ptr<Endable> alive = stream.lock()) streams.push_back(std::move(alive));
+  }
+  return streams;
+}
+
 void WatchSet::EndAll(const absl::Status& status) {
   std::vector<std::shared_ptr<Endable>> streams;
   {
     absl::MutexLock lock(&mu_);
     ended_ = status;
-    for (const auto& [id, stream] : streams_) {
-      if (std::shared_ptr<Endable> alive = stream.lock()) streams.push_back(std::move(alive));
-    }
+    streams = Alive();
+  }
+  for (const std::shared_ptr<Endable>& stream : streams) stream->End(status);
+}
+
+void WatchSet::EndThose(const absl::Status& status) {
+  std::vector<std::shared_ptr<Endable>> streams;
+  {
+    absl::MutexLock lock(&mu_);
+    streams = Alive();
   }
   for (const std::shared_ptr<Endable>& stream : streams) stream->End(status);
 }

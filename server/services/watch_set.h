@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
@@ -28,9 +29,13 @@ class WatchSet {
   void Remove(uint64_t id);
   // Ends all with this status; no more are taken.
   void EndAll(const absl::Status& status);
+  // The same for those that are there; others may come.
+  void EndThose(const absl::Status& status);
   size_t size() const;
 
  private:
+  std::vector<std::shared_ptr<Endable>> Alive() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
   const size_t max_;
   mutable absl::Mutex mu_;
   absl::flat_hash_map<uint64_t, std::weak_ptr<Endable>> streams_ ABSL_GUARDED_BY(mu_);

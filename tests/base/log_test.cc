@@ -57,6 +57,36 @@ TEST_F(LogTest, WritesLinesOfItsLevelAndAbove) {
   EXPECT_TRUE(absl::EndsWith(lines[1], " error worse")) << lines[1];
 }
 
+TEST_F(LogTest, GoesOnInANewFileWhenTheOldOneWasMovedAway) {
+  Start(LogLevel::kInfo, false);
+  LogWarning("one");
+  std::filesystem::rename(path_, path_ + ".1");
+  LogWarning("two");
+  ASSERT_TRUE(ReopenLog().ok());
+  LogWarning("three");
+  EXPECT_EQ(LinesOf(path_ + ".1").size(), 2u);
+  ASSERT_EQ(LinesOf(path_).size(), 1u);
+  EXPECT_TRUE(absl::EndsWith(LinesOf(path_)[0], " warning three"));
+}
+
+TEST_F(LogTest, StaysWithTheOldFileWhenItCannotBeOpenedAgain) {
+  Start(LogLevel::kInfo, false);
+  std::filesystem::rename(path_, path_ + ".1");
+  std::filesystem::create_directory(path_);
+  EXPECT_EQ(ReopenLog().code(), absl::StatusCode::kFailedPrecondition);
+  LogWarning("one");
+  EXPECT_EQ(LinesOf(path_ + ".1").size(), 1u);
+}
+
+TEST_F(LogTest, TheLevelMayChange) {
+  Start(LogLevel::kError, false);
+  LogInfo("hidden");
+  SetLogLevel(LogLevel::kInfo);
+  LogInfo("shown");
+  StopLog();
+  EXPECT_EQ(LinesOf(path_).size(), 1u);
+}
+
 TEST_F(LogTest, AWarningIsInTheFileAtOnce) {
   Start(LogLevel::kInfo, false);
   LogWarning("now");

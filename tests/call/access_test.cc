@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/call/hook_rig.h"
 #include "tests/call/rig.h"
 
 namespace toolrack {
@@ -36,8 +37,9 @@ class PolicyRig {
       : policy(AskDenyPolicy()),
         approvals(&rig.clock, AskDenyPolicy()),
         principals(Principals().principals()),
+        hooks(&rig.clock, {}),
         pipeline({&rig.registry, &rig.timers, &rig.clock, &rig.executor, &rig.results, nullptr,
-                  nullptr, &principals, &policy, &approvals},
+                  &hooks, &principals, &policy, &approvals},
                  std::move(options)) {
     v1::Tool rm = ToolNamed("rm");
     rm.mutable_annotations()->set_destructive(true);
@@ -90,6 +92,7 @@ class PolicyRig {
   Policy policy;
   Approvals approvals;
   toolrack::Principals principals;
+  HookSet hooks;
   CallPipeline pipeline;
 };
 
@@ -150,6 +153,44 @@ TEST(PolicyInCallTest, AnApprovalIsNotSpentOnACallThatDidNotRun) {
   rig.rig.backend->set_available(true);
   EXPECT_TRUE(rig.Call(request).status().ok());
   EXPECT_EQ(rig.Call(request).reason(), v1::ERROR_REASON_APPROVAL_EXPIRED);
+}
+
+// A hook's answer in the place of the failure is no run: the approval is still good.
+TEST(PolicyInCallTest, AnApprovalIsNotSpentWhenAHookAnswersForACallThatDidNotRun) {
+  PipelineOptions options;
+  options.max_attempts = 1;
+  PolicyRig rig(options);
+  v1::CallToolRequest request = Rig::Request("rm");
+  const std::string id = MetadataOf(rig.Call(request).status()).at("approval_id");
+  ASSERT_TRUE(rig.approvals.Decide(id, true, "uid:0", "").ok());
+  request.set_approval_id(id);
+  const auto hook = std::make_shared<FakeHook>(SpecOf("h", v1::HOOK_POINT_ON_ERROR));
+  ASSERT_TRUE(rig.hooks.Add(hook).ok());
+  rig.rig.backend->set_available(false);
+  Answer answered;
+  rig.Start(request, answered);
+  hook->Answer(AnswerInstead(TextResult("later, perhaps")));
+  EXPECT_EQ(answered.text(), "later, perhaps");
+  rig.hooks.Remove(hook.get());
+  rig.rig.backend->set_available(true);
+  EXPECT_TRUE(rig.Call(request).status().ok());
+  EXPECT_EQ(rig.Call(request).reason(), v1::ERROR_REASON_APPROVAL_EXPIRED);
+}
+
+// While a hook thought, the rules changed: what it puts there is asked about again.
+TEST(PolicyInCallTest, AReplacementIsAskedAboutByTheRulesOfNow) {
+  PolicyRig rig;
+  const auto hook = std::make_shared<FakeHook>(SpecOf("h"));
+  ASSERT_TRUE(rig.hooks.Add(hook).ok());
+  Answer answer;
+  rig.Start(Rig::Request("get"), answer);
+  v1::PolicyConfig none;
+  none.set_default_action("deny");
+  rig.policy.Reload(none);
+  hook->Answer(ReplaceArguments(R"({"a":1})"));
+  EXPECT_EQ(answer.reason(), v1::ERROR_REASON_POLICY_DENIED);
+  EXPECT_EQ(answer.executed(), "no");
+  EXPECT_EQ(rig.rig.backend->started(), 0u);
 }
 
 TEST(PrincipalLimitsTest, APrincipalHasItsOwnLimits) {

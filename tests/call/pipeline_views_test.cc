@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "registry/base/random.h"
 #include "registry/call/pipeline.h"
 #include "tests/call/pipeline_fixture.h"
 
@@ -95,6 +96,58 @@ TEST(PipelineRecordsTest, CountsRecordsAndRemembersRefusals) {
   EXPECT_EQ(refusals.front().call_id(), "149");
   EXPECT_EQ(refusals.back().call_id(), "50");
   while (rig.backend->held() > 0) rig.backend->Take();
+}
+
+TEST(PipelineRecordsTest, DigestsArgumentsAsTheToolGotThemElseAsTheyWereSent) {
+  std::vector<CallRecord> records;
+  PipelineOptions options;
+  options.on_call = [&records](const CallRecord& record) { records.push_back(record); };
+  options.digest_arguments = true;
+  Rig rig(options);
+  rig.Publish({ToolNamed("t", R"({"type":"object","properties":{"a":{"type":"integer"}}})")});
+  v1::CallToolRequest mended = Rig::Request("t", R"({"a":"1"})");
+  mended.set_coerce(true);
+  mended.set_batch_id("b");
+  mended.set_approval_id("p");
+  Answer good, coerced, invalid, none;
+  rig.Start(Rig::Request("t", R"( {"a": 1})"), good, {"uid:1", "trace", {}});
+  rig.backend->Take().done(TextResult("x"));
+  rig.Start(mended, coerced);
+  rig.backend->Take().done(TextResult("x"));
+  rig.Start(Rig::Request("t", R"({"a":"one"})"), invalid);
+  rig.Start(Rig::Request("nothing"), none);
+  rig.executor.RunAll();
+  ASSERT_EQ(records.size(), 4u);
+  EXPECT_EQ(records[0].arguments_sha256, Sha256Hex(R"( {"a": 1})"));
+  EXPECT_EQ(records[0].traceparent, "trace");
+  EXPECT_EQ(records[0].tool_digest.size(), 64u);
+  EXPECT_EQ(records[0].time, rig.clock.WallNow());
+  EXPECT_EQ(records[1].arguments_sha256, Sha256Hex(R"({"a":1})"));
+  EXPECT_EQ(records[1].batch_id, "b");
+  EXPECT_EQ(records[1].approval_id, "p");
+  EXPECT_EQ(records[2].outcome, "ARGUMENTS_INVALID");
+  EXPECT_EQ(records[2].arguments_sha256, Sha256Hex(R"({"a":"one"})"));
+  EXPECT_EQ(records[3].arguments_sha256, "");
+}
+
+TEST(PipelineRecordsTest, TakesNoCallWhileTheRecordCannotBeWritten) {
+  absl::Status state;
+  std::vector<CallRecord> records;
+  PipelineOptions options;
+  options.on_call = [&records](const CallRecord& record) { records.push_back(record); };
+  options.may_call = [&state] { return state; };
+  Rig rig(options);
+  rig.Publish({ToolNamed("t")});
+  state = AuditUnavailable("/a");
+  Answer refused, taken;
+  rig.Start(Rig::Request("t"), refused);
+  EXPECT_EQ(refused.reason(), v1::ERROR_REASON_AUDIT_UNAVAILABLE);
+  EXPECT_EQ(records.at(0).outcome, "AUDIT_UNAVAILABLE");
+  EXPECT_EQ(rig.pipeline.calls_in_flight(), 0u);
+  state = absl::OkStatus();
+  rig.Start(Rig::Request("t"), taken);
+  rig.backend->Take().done(TextResult("x"));
+  EXPECT_EQ(taken.text(), "x");
 }
 
 TEST_F(PipelineTest, ListsAndCancelsRunningCalls) {

@@ -73,6 +73,7 @@ CASES = {
     "AdminService/ApproveTool": ("control", [{"name": "none", "digest": "d"}], "NotFound"),
     "AdminService/ListApprovals": ("control", [{}], lambda answers: len(answers) == 1),
     "AdminService/DecideApproval": ("control", [{"approvalId": "none"}], "FailedPrecondition"),
+    "AdminService/ReloadConfig": ("control", [{}], "FailedPrecondition"),
     "AdminService/Drain": ("control", [{"workerName": "nobody"}], "NotFound"),
 }
 
