@@ -22,13 +22,15 @@ ENV CCACHE_BASEDIR=/src CCACHE_NOHASHDIR=1
 RUN cmake --preset release -DTOOLRACK_TESTS=OFF -DTOOLRACK_BENCH=OFF \
  && cmake --build build/release --target toolrackd toolrack
 
-# /image: the two programs, what the loader needs for them, the time zones, and the one user.
+# /image: the two programs, what the loader needs for them, the authorities that https trusts, the time zones, and the
+# one user.
 RUN set -eu; \
     mkdir -p /image/usr/bin /image/usr/share /image/etc/toolrack; \
     strip -o /image/usr/bin/toolrackd build/release/bin/toolrackd; \
     strip -o /image/usr/bin/toolrack build/release/bin/toolrack; \
     ldd build/release/bin/toolrackd build/release/bin/toolrack | grep -o '/[^ ]*\.so[^ ]*' | sort -u \
       | xargs cp -L --parents -t /image; \
+    cp -L --parents -t /image /etc/ssl/certs/ca-certificates.crt; \
     cp -a /usr/share/zoneinfo /image/usr/share/; \
     rm -rf /image/usr/share/zoneinfo/right /image/usr/share/zoneinfo/posix; \
     echo 'toolrack:x:65532:65532:toolrack:/:/sbin/nologin' > /image/etc/passwd; \

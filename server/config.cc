@@ -20,6 +20,7 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "registry/base/errors.h"
+#include "registry/builtin/http_request.h"
 #include "registry/call/scrub.h"
 #include "server/config_fields.h"
 #include "server/rpc/address.h"
@@ -199,6 +200,21 @@ void CheckAccess(const v1::Config& config, std::vector<ConfigMistake>& mistakes)
   for (int i = 0; i < config.policy().rules_size(); ++i) {
     if (config.policy().rules(i).action().empty()) {
       wrong(absl::StrCat("policy.rules[", i, "]"), "needs an `action`: allow, deny or ask");
+    }
+  }
+  const v1::HttpToolConfig& http = config.builtin().http();
+  for (int i = 0; i < http.allow_size(); ++i) {
+    const std::string fault = HttpHostMistake(http.allow(i));
+    if (!fault.empty()) {
+      wrong(absl::StrCat("builtin.http.allow[", i, "]"),
+            absl::StrCat(fault, "; got ", ForMessage(http.allow(i), 60)));
+    }
+  }
+  for (int i = 0; i < http.methods_size(); ++i) {
+    const std::string fault = HttpMethodMistake(http.methods(i));
+    if (!fault.empty()) {
+      wrong(absl::StrCat("builtin.http.methods[", i, "]"),
+            absl::StrCat(fault, "; got ", ForMessage(http.methods(i), 60)));
     }
   }
   for (int i = 0; i < config.results().scrub_patterns_size(); ++i) {

@@ -14,6 +14,7 @@
 #include "registry/base/status_macros.h"
 #include "registry/base/timers.h"
 #include "registry/builtin/builtin.h"
+#include "registry/builtin/http_request.h"
 #include "registry/builtin/result_read.h"
 #include "registry/tool_server.h"
 #include "server/audit_log.h"
@@ -190,6 +191,7 @@ struct Server::Parts {
   ThreadPool requests;
   ThreadPool publishing;
   ThreadPool blocking;
+  std::unique_ptr<HttpClient> http;  // of the tool http_request; null: there is none
   std::unique_ptr<Timers> timers;
   Principals principals;
   Policy policy;
@@ -283,6 +285,11 @@ absl::Status Server::Parts::Build(DaemonControl* control) {
   TR_ASSIGN_OR_RETURN(ToolRegistrar registrar, builtin.TakeRegistrar());
   std::vector<ToolFactory> tools =
       BuiltinTools({&Clock::Real(), timers.get(), &blocking}, config.builtin());
+  const v1::HttpToolConfig& http_config = config.builtin().http();
+  if (!config.builtin().disable_all() && !http_config.allow().empty()) {
+    http = std::make_unique<HttpClient>(HttpToolClientOptions(http_config));
+    tools.push_back(MakeHttpRequestTool(http.get(), http_config));
+  }
   tools.push_back(MakeResultReadTool(
       [this](const v1::ReadResultRequest& request, const CallContext& context) {
         return results.Read(request, context.principal);

@@ -164,6 +164,22 @@ f.yaml:16:15: policy.rules[1].risks[0]: must be one of safe, caution, dangerous;
 f.yaml:18:20: results.scrub_patterns[0]: must be a regular expression (RE2): missing ): a()");
 }
 
+TEST(Config, ListsMistakesOfTheBuiltInTools) {
+  EXPECT_EQ(MistakesOf(R"(builtin:
+  http:
+    allow: [api.example.com, "*", "https://x/", "*.127.0.0.1", "a:99999"]
+    methods: [GET, get, TRACE]
+    timeout: 2h
+)"),
+            R"(f.yaml:3:30: builtin.http.allow[1]: must be a host like api.example.com or *.example.com, with :PORT if need be; got *
+f.yaml:3:35: builtin.http.allow[2]: must be a host like api.example.com or *.example.com, with :PORT if need be; got https://x/
+f.yaml:3:49: builtin.http.allow[3]: must not have `*.` before an address; got *.127.0.0.1
+f.yaml:3:64: builtin.http.allow[4]: must be a host like api.example.com or *.example.com, with :PORT if need be; Port number was not a decimal number between 0 and 65535; got a:99999
+f.yaml:4:20: builtin.http.methods[1]: must be a method in capitals like GET or POST, and not CONNECT or TRACE; got get
+f.yaml:4:25: builtin.http.methods[2]: must be a method in capitals like GET or POST, and not CONNECT or TRACE; got TRACE
+f.yaml:5:14: builtin.http.timeout: must be between 1ms and 1h; got 2h)");
+}
+
 TEST(Config, SaysWhereTheTextIsNoYaml) {
   EXPECT_EQ(MistakesOf("limits:\n  max_tools: [1\n").substr(0, 7), "f.yaml:");
   EXPECT_EQ(MistakesOf("a: 1\n---\nb: 2\n"),
