@@ -20,10 +20,10 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "registry/base/errors.h"
-#include "registry/builtin/http_request.h"
 #include "registry/call/scrub.h"
 #include "server/config_fields.h"
 #include "server/rpc/address.h"
+#include "server/tools/http_request.h"
 
 namespace toolrack {
 namespace {

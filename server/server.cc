@@ -14,7 +14,6 @@
 #include "registry/base/status_macros.h"
 #include "registry/base/timers.h"
 #include "registry/builtin/builtin.h"
-#include "registry/builtin/http_request.h"
 #include "registry/builtin/result_read.h"
 #include "registry/tool_server.h"
 #include "server/audit_log.h"
@@ -27,6 +26,7 @@
 #include "server/rpc/listen.h"
 #include "server/rpc/runtime_dir.h"
 #include "server/services/services.h"
+#include "server/tools/http_request.h"
 
 namespace toolrack {
 namespace {

@@ -1,4 +1,4 @@
-#include "registry/http/http_client.h"
+#include "server/http/http_client.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

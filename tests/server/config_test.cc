@@ -165,13 +165,14 @@ f.yaml:18:20: results.scrub_patterns[0]: must be a regular expression (RE2): mis
 }
 
 TEST(Config, ListsMistakesOfTheBuiltInTools) {
-  EXPECT_EQ(MistakesOf(R"(builtin:
+  EXPECT_EQ(
+      MistakesOf(R"(builtin:
   http:
     allow: [api.example.com, "*", "https://x/", "*.127.0.0.1", "a:99999"]
     methods: [GET, get, TRACE]
     timeout: 2h
 )"),
-            R"(f.yaml:3:30: builtin.http.allow[1]: must be a host like api.example.com or *.example.com, with :PORT if need be; got *
+      R"(f.yaml:3:30: builtin.http.allow[1]: must be a host like api.example.com or *.example.com, with :PORT if need be; got *
 f.yaml:3:35: builtin.http.allow[2]: must be a host like api.example.com or *.example.com, with :PORT if need be; got https://x/
 f.yaml:3:49: builtin.http.allow[3]: must not have `*.` before an address; got *.127.0.0.1
 f.yaml:3:64: builtin.http.allow[4]: must be a host like api.example.com or *.example.com, with :PORT if need be; Port number was not a decimal number between 0 and 65535; got a:99999

@@ -1,9 +1,9 @@
 // The tool `http_request`: hosts of a list, and no address that is not public.
-#ifndef TOOLRACK_REGISTRY_BUILTIN_HTTP_REQUEST_H_
-#define TOOLRACK_REGISTRY_BUILTIN_HTTP_REQUEST_H_
+#ifndef TOOLRACK_SERVER_TOOLS_HTTP_REQUEST_H_
+#define TOOLRACK_SERVER_TOOLS_HTTP_REQUEST_H_
 
-#include "registry/http/http_client.h"
 #include "registry/tool.h"
+#include "server/http/http_client.h"
 #include "toolrack/v1/config.pb.h"
 
 namespace toolrack {
@@ -22,4 +22,4 @@ ToolFactory MakeHttpRequestTool(HttpClient* client, const v1::HttpToolConfig& co
 
 }  // namespace toolrack
 
-#endif  // TOOLRACK_REGISTRY_BUILTIN_HTTP_REQUEST_H_
+#endif  // TOOLRACK_SERVER_TOOLS_HTTP_REQUEST_H_

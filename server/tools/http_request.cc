@@ -1,4 +1,4 @@
-#include "registry/builtin/http_request.h"
+#include "server/tools/http_request.h"
 
 #include <algorithm>
 #include <map>
@@ -21,8 +21,8 @@
 #include "registry/base/proto_time.h"
 #include "registry/base/task.h"
 #include "registry/base/utf8.h"
-#include "registry/http/http_url.h"
 #include "registry/typed_tool.h"
+#include "server/http/http_url.h"
 
 namespace toolrack {
 namespace {

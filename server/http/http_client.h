@@ -1,6 +1,6 @@
 // HTTP requests without a thread for each: libcurl's multi interface on one thread.
-#ifndef TOOLRACK_REGISTRY_HTTP_HTTP_CLIENT_H_
-#define TOOLRACK_REGISTRY_HTTP_HTTP_CLIENT_H_
+#ifndef TOOLRACK_SERVER_HTTP_HTTP_CLIENT_H_
+#define TOOLRACK_SERVER_HTTP_HTTP_CLIENT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -89,4 +89,4 @@ class HttpClient {
 
 }  // namespace toolrack
 
-#endif  // TOOLRACK_REGISTRY_HTTP_HTTP_CLIENT_H_
+#endif  // TOOLRACK_SERVER_HTTP_HTTP_CLIENT_H_

@@ -1,4 +1,4 @@
-#include "registry/http/public_address.h"
+#include "server/http/public_address.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

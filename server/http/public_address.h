@@ -1,6 +1,6 @@
 // Which network addresses belong to the public internet.
-#ifndef TOOLRACK_REGISTRY_HTTP_PUBLIC_ADDRESS_H_
-#define TOOLRACK_REGISTRY_HTTP_PUBLIC_ADDRESS_H_
+#ifndef TOOLRACK_SERVER_HTTP_PUBLIC_ADDRESS_H_
+#define TOOLRACK_SERVER_HTTP_PUBLIC_ADDRESS_H_
 
 #include <sys/socket.h>
 
@@ -19,4 +19,4 @@ std::string AddressText(const sockaddr* address);
 
 }  // namespace toolrack
 
-#endif  // TOOLRACK_REGISTRY_HTTP_PUBLIC_ADDRESS_H_
+#endif  // TOOLRACK_SERVER_HTTP_PUBLIC_ADDRESS_H_

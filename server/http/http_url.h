@@ -1,6 +1,6 @@
 // URLs as the transfer engine reads them, and which hosts may be asked.
-#ifndef TOOLRACK_REGISTRY_HTTP_HTTP_URL_H_
-#define TOOLRACK_REGISTRY_HTTP_HTTP_URL_H_
+#ifndef TOOLRACK_SERVER_HTTP_HTTP_URL_H_
+#define TOOLRACK_SERVER_HTTP_HTTP_URL_H_
 
 #include <cstdint>
 #include <string>
@@ -44,4 +44,4 @@ class HostPattern {
 
 }  // namespace toolrack
 
-#endif  // TOOLRACK_REGISTRY_HTTP_HTTP_URL_H_
+#endif  // TOOLRACK_SERVER_HTTP_HTTP_URL_H_

@@ -1,4 +1,4 @@
-#include "registry/http/http_client.h"
+#include "server/http/http_client.h"
 
 #include <curl/curl.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "registry/base/errors.h"
-#include "registry/http/public_address.h"
+#include "server/http/public_address.h"
 
 namespace toolrack {
 namespace {
