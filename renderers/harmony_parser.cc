@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -197,15 +198,17 @@ class HarmonyParser final : public MarkerMachine {
     header_size_ = 0;
   }
   std::string& Part() { return parts_[part_]; }
+  // Of the header of a call that is not open yet: strict reading tells it once the call is.
+  void HeaderRepair(absl::string_view kind) { strict() ? void(fault_ = kind) : Repair(kind); }
 
   void InHeader(int id) {
     switch (id) {
       case kStart:
-        Repair("doubled_start");
+        HeaderRepair("doubled_start");
         BeginHeader();
         return;
       case kChannel:
-        if (part_ == 1) Repair("doubled_channel");
+        if (part_ == 1) HeaderRepair("doubled_channel");
         part_ = 1;
         parts_[1] += ' ';
         return;
@@ -227,12 +230,14 @@ class HarmonyParser final : public MarkerMachine {
         (absl::StartsWith(absl::StripAsciiWhitespace(parts_[0]), "assistant") ? 1 : 0);
     const Header header = ReadHeader();
     if (empty || (!whole && header.recipient.empty() && Rest().empty())) {
+      if (!fault_.empty()) Repair(std::exchange(fault_, ""));
       GoOutside();
       return;
     }
     if (!whole && !header.recipient.empty() && Rest().empty()) {
       Malformed(absl::StrCat(parts_[0], "<|channel|>", parts_[1]),
                 "the output ends inside the header of a call; write the whole call again");
+      fault_ = "";
       GoOutside();
       return;
     }
@@ -312,10 +317,13 @@ class HarmonyParser final : public MarkerMachine {
     } else if (FindTool(to) != nullptr || absl::StartsWith(to, "functions.")) {
       kind_ = Kind::kCall;
       Open(Bare(to), FindTool(to));
+      if (strict() && Bare(to) == to) Repair("bare_recipient");
+      if (strict() && header.channel != "commentary") Repair("other_channel");
     } else {
       kind_ = Kind::kRefused;
       why_ = absl::StrCat("there is no recipient ", ForMessage(to), " here; call functions.NAME");
     }
+    if (!fault_.empty()) Repair(std::exchange(fault_, ""));
     if (header.doubled) Repair("doubled_recipient");
     if (header.odd_channel) Repair("odd_channel");
     if (headless) Repair("missing_message");
@@ -353,11 +361,12 @@ class HarmonyParser final : public MarkerMachine {
         return;
       case kChannel:
         EndBody(true);
-        Repair("missing_start");
+        HeaderRepair("missing_start");
         BeginHeader();
         part_ = 1;
         return;
       default:
+        if (strict() && kind_ == Kind::kCall && id != kCall) Repair("other_end");
         EndBody(true);
     }
   }
@@ -375,6 +384,7 @@ class HarmonyParser final : public MarkerMachine {
   std::string parts_[3];  // role, channel, content type
   size_t part_ = 0;
   size_t header_size_ = 0;
+  absl::string_view fault_ = "";  // see HeaderRepair
   Kind kind_ = Kind::kNone;
   Kind last_ = Kind::kNone;
   bool written_ = false;  // this message has said something

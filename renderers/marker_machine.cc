@@ -67,6 +67,7 @@ size_t MarkerMachine::Run(absl::string_view text, bool last) {
 
 void MarkerMachine::Open(absl::string_view wire_name, const v1::Tool* tool) {
   open_ = true;
+  fault_.clear();
   raw_.clear();
   reader_ = std::make_unique<ArgumentsReader>();
   call_.Clear();
@@ -104,19 +105,21 @@ void MarkerMachine::CloseRead(bool whole) {
   }
 }
 
-void MarkerMachine::CloseMade(bool complete) {
+void MarkerMachine::CloseMade(bool complete) { EndCall(complete, ""); }
+
+void MarkerMachine::CloseBad(absl::string_view reason) { EndCall(false, reason); }
+
+void MarkerMachine::EndCall(bool complete, absl::string_view fault) {
   open_ = false;
+  if (fault.empty()) fault = fault_;
   v1::OutputCallEnd end;
   end.set_call_id(call_.call_id());
-  end.set_complete(complete);
+  end.set_complete(complete && fault.empty());
   sink_.CallEnd(end);
-}
-
-void MarkerMachine::CloseBad(absl::string_view reason) {
-  CloseMade(false);
+  if (fault.empty()) return;
   v1::OutputMalformed malformed;
   malformed.set_span(raw_);
-  malformed.set_reason(std::string(reason));
+  malformed.set_reason(std::string(fault));
   malformed.set_call_id(call_.call_id());
   malformed.set_name(call_.name());
   malformed.set_wire_name(call_.wire_name());
@@ -130,19 +133,20 @@ void MarkerMachine::Malformed(absl::string_view span, absl::string_view reason) 
   sink_.Malformed(malformed);
 }
 
-void MarkerMachine::Repair(absl::string_view kind) {
+void MarkerMachine::Repair(absl::string_view kind) { Mended(kind, marked_); }
+
+void MarkerMachine::Replaced() { Mended("invalid_utf8", offset_ + held_.size()); }
+
+void MarkerMachine::Mended(absl::string_view kind, uint64_t offset) {
+  if (strict()) {
+    if (!open_) return Malformed("", StrictReason(kind, offset));
+    if (fault_.empty()) fault_ = StrictReason(kind, offset);
+    return;
+  }
   v1::OutputRepair repair;
   if (open_) repair.set_call_id(call_.call_id());
   repair.set_kind(std::string(kind));
-  repair.set_offset(marked_);
-  sink_.Repair(repair);
-}
-
-void MarkerMachine::Replaced() {
-  v1::OutputRepair repair;
-  if (open_) repair.set_call_id(call_.call_id());
-  repair.set_kind("invalid_utf8");
-  repair.set_offset(offset_ + held_.size());
+  repair.set_offset(offset);
   sink_.Repair(repair);
 }
 

@@ -53,6 +53,8 @@ class MarkerMachine : public OutputParser {
   // Ends it as not understood.
   void CloseBad(absl::string_view reason);
   void Malformed(absl::string_view span, absl::string_view reason);
+  // Something was mended; when reading is strict it is Malformed instead, and so is the call that
+  // is open.
   void Repair(absl::string_view kind);
 
   const OfferedTools& offered_;
@@ -65,6 +67,8 @@ class MarkerMachine : public OutputParser {
   // Takes what is decided of `text`; gives how much that is.
   size_t Run(absl::string_view text, bool last);
   void Drain();
+  void Mended(absl::string_view kind, uint64_t offset);
+  void EndCall(bool complete, absl::string_view fault);
 
   std::string held_;     // an undecided beginning of a marker
   uint64_t offset_ = 0;  // of what is being looked at
@@ -72,6 +76,7 @@ class MarkerMachine : public OutputParser {
   bool open_ = false;
   uint32_t calls_ = 0;
   v1::OutputCallBegin call_;
+  std::string fault_;  // of the open call, when reading is strict
   std::unique_ptr<ArgumentsReader> reader_;
   std::string raw_;
   std::string piece_;

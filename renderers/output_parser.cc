@@ -1,5 +1,6 @@
 #include "renderers/output_parser.h"
 
+#include "absl/strings/str_cat.h"
 #include "registry/base/utf8.h"
 #include "renderers/harmony_parser.h"
 #include "renderers/xml_parser.h"
@@ -43,6 +44,11 @@ class TextParser final : public OutputParser {
   }
   void End() override {}
   void Replaced() override {
+    if (strict()) {
+      v1::OutputMalformed malformed;
+      malformed.set_reason(StrictReason("invalid_utf8", at_));
+      return sink_.Malformed(malformed);
+    }
     v1::OutputRepair repair;
     repair.set_kind("invalid_utf8");
     repair.set_offset(at_);
@@ -86,7 +92,9 @@ void OutputParser::Finish() {
   End();
 }
 
-std::unique_ptr<OutputParser> MakeOutputParser(const OfferedTools& offered, OutputSink& sink) {
+namespace {
+
+std::unique_ptr<OutputParser> MakeEngine(const OfferedTools& offered, OutputSink& sink) {
   switch (offered.dialect().parse) {
     case ParseEngine::kHarmony:
       return MakeHarmonyParser(offered, sink);
@@ -98,13 +106,28 @@ std::unique_ptr<OutputParser> MakeOutputParser(const OfferedTools& offered, Outp
   return std::make_unique<TextParser>(sink);
 }
 
-v1::ParseOutputResponse ParseText(const OfferedTools& offered, absl::string_view bytes) {
+}  // namespace
+
+std::unique_ptr<OutputParser> MakeOutputParser(const OfferedTools& offered, OutputSink& sink,
+                                               const ParseOptions& options) {
+  std::unique_ptr<OutputParser> parser = MakeEngine(offered, sink);
+  parser->SetOptions(options);
+  return parser;
+}
+
+v1::ParseOutputResponse ParseText(const OfferedTools& offered, absl::string_view bytes,
+                                  const ParseOptions& options) {
   v1::ParseOutputResponse out;
   OutputCollector collector(out);
-  const std::unique_ptr<OutputParser> parser = MakeOutputParser(offered, collector);
+  const std::unique_ptr<OutputParser> parser = MakeOutputParser(offered, collector, options);
   parser->Feed(bytes);
   parser->Finish();
   return out;
+}
+
+std::string StrictReason(absl::string_view repair, uint64_t offset) {
+  return absl::StrCat("not written as this family writes it: ", repair, " at byte ", offset,
+                      "; strict reading mends nothing, write it again");
 }
 
 }  // namespace toolrack

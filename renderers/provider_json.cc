@@ -17,8 +17,9 @@ constexpr size_t kMaxSpan = 64 << 10;
 
 class Reader {
  public:
-  Reader(const OfferedTools& offered, absl::string_view json, v1::ParseOutputResponse& out)
-      : offered_(offered), json_(json), collector_(out), out_(out) {}
+  Reader(const OfferedTools& offered, absl::string_view json, const ParseOptions& options,
+         v1::ParseOutputResponse& out)
+      : offered_(offered), json_(json), options_(options), collector_(out), out_(out) {}
 
   void Read() {
     const std::optional<JsonText> value = ParseJsonText(json_);
@@ -193,11 +194,16 @@ class Reader {
     std::vector<absl::string_view> repairs;
     reader.Feed(text, json, repairs);
     const auto end = reader.Finish(json, repairs);
+    const size_t offset = arguments == nullptr ? 0 : arguments->begin;
+    if (options_.strict && !repairs.empty()) {
+      call.set_arguments_json(std::move(json));
+      return Bad(call, text, StrictReason(repairs[0], offset));
+    }
     for (const absl::string_view kind : repairs) {
       v1::OutputRepair repair;
       repair.set_call_id(call.call_id());
       repair.set_kind(std::string(kind));
-      repair.set_offset(arguments == nullptr ? 0 : arguments->begin);
+      repair.set_offset(offset);
       collector_.Repair(repair);
     }
     call.set_arguments_json(std::move(json));
@@ -227,6 +233,7 @@ class Reader {
 
   const OfferedTools& offered_;
   const absl::string_view json_;
+  const ParseOptions options_;
   OutputCollector collector_;
   v1::ParseOutputResponse& out_;
   size_t calls_ = 0;
@@ -234,9 +241,10 @@ class Reader {
 
 }  // namespace
 
-v1::ParseOutputResponse ParseProviderJson(const OfferedTools& offered, absl::string_view json) {
+v1::ParseOutputResponse ParseProviderJson(const OfferedTools& offered, absl::string_view json,
+                                          const ParseOptions& options) {
   v1::ParseOutputResponse out;
-  Reader(offered, json, out).Read();
+  Reader(offered, json, options, out).Read();
   return out;
 }
 

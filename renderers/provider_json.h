@@ -6,7 +6,7 @@
 #define TOOLRACK_RENDERERS_PROVIDER_JSON_H_
 
 #include "absl/strings/string_view.h"
-#include "renderers/output.h"
+#include "renderers/output_parser.h"
 
 namespace toolrack {
 
@@ -14,7 +14,8 @@ namespace toolrack {
 // says which. Arguments come out byte for byte, mended where they are not quite JSON. Ids,
 // `namespace` and `caller` are kept, for they must be sent back. What is no answer of theirs is one
 // Malformed event.
-v1::ParseOutputResponse ParseProviderJson(const OfferedTools& offered, absl::string_view json);
+v1::ParseOutputResponse ParseProviderJson(const OfferedTools& offered, absl::string_view json,
+                                          const ParseOptions& options = {});
 
 }  // namespace toolrack
 
