@@ -58,18 +58,19 @@ const std::vector<CatalogRule>& BuiltInRules() {
   return *kRules;
 }
 
-// A glob with `*` and one-character sets `[a-z]`.
-bool Glob(absl::string_view pattern, absl::string_view text) {
+// A glob with `*` and, if `sets`, one-character sets `[a-z]`.
+bool Glob(absl::string_view pattern, absl::string_view text, bool sets) {
   while (!pattern.empty()) {
     if (pattern[0] == '*') {
       pattern.remove_prefix(1);
       for (size_t skip = 0; skip <= text.size(); ++skip) {
-        if (Glob(pattern, text.substr(skip))) return true;
+        if (Glob(pattern, text.substr(skip), sets)) return true;
       }
       return false;
     }
     if (text.empty()) return false;
-    if (pattern[0] == '[' && pattern.size() >= 5 && pattern[2] == '-' && pattern[4] == ']') {
+    if (sets && pattern[0] == '[' && pattern.size() >= 5 && pattern[2] == '-' &&
+        pattern[4] == ']') {
       if (text[0] < pattern[1] || text[0] > pattern[3]) return false;
       pattern.remove_prefix(5);
     } else {
@@ -220,18 +221,25 @@ v1::ResolveRendererResponse ResolveRenderer(absl::string_view model,
                                             const std::vector<CatalogRule>& configured) {
   v1::ResolveRendererResponse out;
   const std::string key = ModelKey(model);
-  for (const std::vector<CatalogRule>* rules : {&configured, &BuiltInRules()}) {
-    for (const CatalogRule& rule : *rules) {
-      if (key.empty() || !Glob(rule.pattern, key)) continue;
-      for (const std::string& name : rule.renderers) {
-        if (const auto spec = FindRenderer(name); spec.ok()) {
-          *out.add_renderers() = DescribeRenderer(*spec);
-        }
+  const std::string whole = absl::AsciiStrToLower(absl::StripAsciiWhitespace(model));
+  const auto decide = [&out](const CatalogRule& rule, absl::string_view whose) {
+    for (const std::string& name : rule.renderers) {
+      if (const auto spec = FindRenderer(name); spec.ok()) {
+        *out.add_renderers() = DescribeRenderer(*spec);
       }
-      out.set_rule(rule.pattern);
-      out.set_message(absl::StrCat("by the rule ", rule.pattern));
-      return out;
     }
+    out.set_rule(rule.pattern);
+    out.set_message(absl::StrCat("by ", whose, " ", ForMessage(rule.pattern)));
+    return out;
+  };
+  for (const CatalogRule& rule : configured) {
+    const std::string pattern = absl::AsciiStrToLower(rule.pattern);
+    if (!key.empty() && (Glob(pattern, key, false) || Glob(pattern, whole, false))) {
+      return decide(rule, "the configuration's rule");
+    }
+  }
+  for (const CatalogRule& rule : BuiltInRules()) {
+    if (!key.empty() && Glob(rule.pattern, key, true)) return decide(rule, "the rule");
   }
   out.set_message(absl::StrCat(
       "no rule of the catalogue knows \"", ForMessage(model),

@@ -37,15 +37,16 @@ v1::RenderStrategy StrategyOf(const RendererSpec& spec);
 // All, sorted by name.
 std::vector<RendererSpec> AllRenderers();
 
-// One line of the catalogue. `pattern` is lower-case; `*` stands for any characters.
+// One line of the catalogue. `*` stands for any characters.
 struct CatalogRule {
   std::string pattern;
   std::vector<std::string> renderers;  // best first
 };
 
 // Model ids (an owner before `/`, a GGUF file's ending and quantisation, dates and sizes do not
-// matter) and provider schemes. Rules given first are looked at first; then the built-in ones. The
-// first rule that matches wins; none: an answer that says so.
+// matter) and provider schemes. The configured rules are looked at first, in either case of letters
+// and against the whole id too; then the built-in ones. The first rule that matches wins; none: an
+// answer that says so.
 v1::ResolveRendererResponse ResolveRenderer(absl::string_view model,
                                             const std::vector<CatalogRule>& configured = {});
 

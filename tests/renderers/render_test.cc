@@ -153,6 +153,24 @@ TEST(ResolveTest, ModelsAndSchemes) {
   EXPECT_EQ(configured.rule(), "hal-*");
 }
 
+TEST(ResolveTest, ConfiguredRulesComeFirstAndTheFirstThatFitsDecides) {
+  const std::vector<CatalogRule> rules = {{"Acme/*", {"claude", "harmony"}},
+                                          {"gpt-oss*", {"openai_chat"}},
+                                          {"*", {"gemini"}},
+                                          {"[a-z]*", {"claude"}}};
+  const auto first = [&rules](const char* model) {
+    const auto found = ResolveRenderer(model, rules);
+    return absl::StrCat(found.rule(), " ", found.renderers(0).name());
+  };
+  EXPECT_EQ(first("acme/Rocket-7B"), "Acme/* claude_upfront");
+  EXPECT_EQ(first("openai/GPT-OSS-120b"), "gpt-oss* openai_chat_upfront");
+  EXPECT_EQ(first("hal-9000"), "* gemini_upfront");
+  // Without the catch-all: only `*` is special, and what no rule fits goes on to the built-in ones.
+  const std::vector<CatalogRule> literal = {{"[a-z]*", {"claude"}}};
+  EXPECT_EQ(ResolveRenderer("gpt-oss-20b", literal).rule(), "*gpt-oss*");
+  EXPECT_EQ(ResolveRenderer("[A-z]x", literal).rule(), "[a-z]*");
+}
+
 // What stands outside comments declares nothing of a stranger's.
 void ExpectNoCode(const std::string& text) {
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
