@@ -1,20 +1,26 @@
 #include "renderers/tokens.h"
 
-#include "absl/strings/ascii.h"
+#include <array>
 
 namespace toolrack {
 namespace {
 
 enum class Class { kLetter, kDigit, kSpace, kPunct, kOther };
 
-Class ClassOf(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  if (byte >= 0x80) return Class::kOther;
-  if (absl::ascii_isalpha(byte)) return Class::kLetter;
-  if (absl::ascii_isdigit(byte)) return Class::kDigit;
-  if (absl::ascii_isspace(byte)) return Class::kSpace;
-  return Class::kPunct;
+constexpr std::array<Class, 256> MakeClasses() {
+  std::array<Class, 256> classes{};
+  for (size_t c = 0; c < 256; ++c) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    classes[c] = c >= 0x80                         ? Class::kOther
+                 : letter                          ? Class::kLetter
+                 : c >= '0' && c <= '9'            ? Class::kDigit
+                 : c == ' ' || (c >= 9 && c <= 13) ? Class::kSpace
+                                                   : Class::kPunct;
+  }
+  return classes;
 }
+constexpr std::array<Class, 256> kClasses = MakeClasses();
+Class ClassOf(char c) { return kClasses[static_cast<unsigned char>(c)]; }
 
 class Estimate final : public TokenCounter {
  public:

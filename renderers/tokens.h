@@ -12,6 +12,8 @@ class TokenCounter {
  public:
   virtual ~TokenCounter() = default;
   virtual size_t Count(absl::string_view text) const = 0;
+  // Of a prompt of raw text, where the family's special tokens count one each.
+  virtual size_t CountPrompt(absl::string_view text) const { return Count(text); }
   // `o200k_base`, or `estimate`.
   virtual absl::string_view method() const = 0;
 };

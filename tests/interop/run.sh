@@ -28,7 +28,8 @@ if [ "$name" = suite ] && [ ! -e "$shared/data/json-schema-test-suite" ]; then
   skip "there is no data/json-schema-test-suite"
 fi
 if [ "$name" = oracles ] && [ ! -x "$bin/schema_verdicts" ]; then skip "schema_verdicts is not built"; fi
-if [[ $name = real_tools || $name = oracles ]] && [ ! -e "$shared/data/real_tools.jsonl" ]; then skip "there is no data/real_tools.jsonl"; fi
+if [ "$name" = tokens ] && [ ! -x "$bin/token_counts" ]; then skip "token_counts is not built"; fi
+if [[ $name = real_tools || $name = oracles || $name = tokens ]] && [ ! -e "$shared/data/real_tools.jsonl" ]; then skip "there is no data/real_tools.jsonl"; fi
 
 export TOOLRACK_BIN=$bin TOOLRACK_TEST_CACHE=$cache TOOLRACK_SHARED=$shared
 export PYTHONPATH=$here:$cache/stubs PYTHONDONTWRITEBYTECODE=1
