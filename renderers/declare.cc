@@ -35,68 +35,90 @@ void CountStrict(const JsonText& schema, size_t& optional, size_t& unions) {
   if (const JsonText* items = schema.Find("items")) CountStrict(*items, optional, unions);
 }
 
-JsonText Anthropic(const DeclaredTool& tool) {
-  JsonText out = JsonText::Object();
-  out.Set("name", JsonText::String(tool.wire));
-  if (!tool.tool->description().empty()) {
-    out.Set("description", JsonText::String(tool.tool->description()));
+// One JSON object written member by member, straight into the text: a schema is not copied on its
+// way.
+class ObjectWriter {
+ public:
+  explicit ObjectWriter(std::string& out, const JsonStyle& style = kCompactJson)
+      : out_(out), style_(style) {
+    out_ += '{';
   }
-  out.Set("input_schema", tool.schema);
-  if (tool.strict) out.Set("strict", JsonText::Bool(true));
-  if (tool.deferred) out.Set("defer_loading", JsonText::Bool(true));
-  return out;
+  void Text(absl::string_view key, absl::string_view value) {
+    Key(key);
+    AppendJsonString(value, out_);
+  }
+  void Json(absl::string_view key, const JsonText& value) {
+    Key(key);
+    AppendJson(value, style_, out_);
+  }
+  void Raw(absl::string_view key, absl::string_view json) {
+    Key(key);
+    absl::StrAppend(&out_, json);
+  }
+  void Key(absl::string_view key) {
+    if (!first_) absl::StrAppend(&out_, style_.item);
+    first_ = false;
+    AppendJsonString(key, out_);
+    absl::StrAppend(&out_, style_.colon);
+  }
+  void End() { out_ += '}'; }
+
+ private:
+  std::string& out_;
+  const JsonStyle style_;
+  bool first_ = true;
+};
+
+void NameAndDescription(const DeclaredTool& tool, ObjectWriter& object) {
+  object.Text("name", tool.wire);
+  if (!tool.tool->description().empty()) object.Text("description", tool.tool->description());
 }
 
 // Name, description, parameters and, for OpenAI, strict.
-JsonText Function(const DeclaredTool& tool, bool with_strict) {
-  JsonText out = JsonText::Object();
-  out.Set("name", JsonText::String(tool.wire));
-  if (!tool.tool->description().empty()) {
-    out.Set("description", JsonText::String(tool.tool->description()));
-  }
-  out.Set("parameters", tool.schema);
-  if (with_strict) out.Set("strict", JsonText::Bool(tool.strict));
-  return out;
+void Function(const DeclaredTool& tool, ObjectWriter& object) {
+  NameAndDescription(tool, object);
+  object.Json("parameters", tool.schema);
+  object.Raw("strict", tool.strict ? "true" : "false");
 }
 
-JsonText Responses(const DeclaredTool& tool) {
+void AppendResponses(const DeclaredTool& tool, std::string& out) {
+  ObjectWriter object(out);
   if (tool.tool->name() == kToolSearch && !tool.deferred) {
-    JsonText out = JsonText::Object();
-    out.Set("type", JsonText::String("tool_search"));
-    out.Set("execution", JsonText::String("client"));
-    out.Set("description", JsonText::String(tool.tool->description()));
-    out.Set("parameters", tool.schema);
-    return out;
+    object.Text("type", "tool_search");
+    object.Text("execution", "client");
+    object.Text("description", tool.tool->description());
+    object.Json("parameters", tool.schema);
+  } else {
+    object.Text("type", "function");
+    Function(tool, object);
+    if (tool.deferred) object.Raw("defer_loading", "true");
   }
-  JsonText out = JsonText::Object();
-  out.Set("type", JsonText::String("function"));
-  for (JsonMember& member : Function(tool, true).members) out.members.push_back(std::move(member));
-  if (tool.deferred) out.Set("defer_loading", JsonText::Bool(true));
-  return out;
+  object.End();
 }
 
 // Deferred tools stand in namespaces, of which the model sees name and description; a deferred
 // function outside one would cost its description. The rest stands as it is.
-JsonText ResponsesTools(const std::vector<DeclaredTool>& tools) {
-  JsonText out = JsonText::Array();
-  std::map<std::string, JsonText> namespaces;
+std::string ResponsesTools(const std::vector<DeclaredTool>& tools) {
+  std::string out = "[";
+  std::map<std::string, std::string> namespaces;
   for (const DeclaredTool& tool : tools) {
-    if (!tool.deferred || tool.tool->namespace_().empty()) {
-      out.items.push_back(Responses(tool));
-      continue;
+    std::string* into = &out;
+    if (tool.deferred && !tool.tool->namespace_().empty()) {
+      into = &namespaces[tool.tool->namespace_()];
     }
-    auto [at, made] = namespaces.try_emplace(tool.tool->namespace_(), JsonText::Array());
-    at->second.items.push_back(Responses(tool));
+    if (!into->empty() && *into != "[") *into += ',';
+    AppendResponses(tool, *into);
   }
-  for (auto& [name, members] : namespaces) {
-    JsonText entry = JsonText::Object();
-    entry.Set("type", JsonText::String("namespace"));
-    entry.Set("name", JsonText::String(name));
-    entry.Set("description", JsonText::String(absl::StrCat("Tools of ", name, ".")));
-    entry.Set("tools", std::move(members));
-    out.items.push_back(std::move(entry));
+  for (const auto& [name, members] : namespaces) {
+    if (out != "[") out += ',';
+    ObjectWriter entry(out);
+    entry.Text("type", "namespace");
+    entry.Text("name", name);
+    entry.Text("description", absl::StrCat("Tools of ", name, "."));
+    entry.Raw("tools", absl::StrCat("[", members, "]"));
+    entry.End();
   }
-  return out;
+  return out + "]";
 }
 
 }  // namespace
@@ -181,11 +203,11 @@ std::string DeclareText(const Dialect& dialect, const std::vector<DeclaredTool>&
           HarmonyDeclaration({tool.wire, tool.tool->description(), &tool.schema}, variant, mended);
       if (dialect.markers.SplitText(one)) mended = true;
     } else {
-      JsonText entry = JsonText::Object();
-      entry.Set("description", JsonText::String(tool.tool->description()));
-      entry.Set("name", JsonText::String(tool.wire));
-      entry.Set("parameters", tool.schema);
-      one = WriteJson(entry, kSpacedJson);
+      ObjectWriter entry(one, kSpacedJson);
+      entry.Text("description", tool.tool->description());
+      entry.Text("name", tool.wire);
+      entry.Json("parameters", tool.schema);
+      entry.End();
       // Exact: the text parses back to the same. Nothing to warn of.
       dialect.markers.EscapeJson(one);
       one = absl::StrCat("<function>", one, "</function>\n");
@@ -200,48 +222,58 @@ std::string DeclareText(const Dialect& dialect, const std::vector<DeclaredTool>&
   return out;
 }
 
-JsonText DeclareEntry(const Dialect& dialect, const DeclaredTool& tool) {
+void AppendEntry(const Dialect& dialect, const DeclaredTool& tool, bool cached, std::string& out) {
   switch (dialect.declare) {
-    case DeclareEngine::kAnthropic:
-      return Anthropic(tool);
+    case DeclareEngine::kAnthropic: {
+      ObjectWriter object(out);
+      NameAndDescription(tool, object);
+      object.Json("input_schema", tool.schema);
+      if (tool.strict) object.Raw("strict", "true");
+      if (tool.deferred) object.Raw("defer_loading", "true");
+      if (cached) object.Raw("cache_control", R"({"type":"ephemeral"})");
+      object.End();
+      return;
+    }
     case DeclareEngine::kOpenAiChat: {
-      JsonText out = JsonText::Object();
-      out.Set("type", JsonText::String("function"));
-      out.Set("function", Function(tool, true));
-      return out;
+      ObjectWriter object(out);
+      object.Text("type", "function");
+      object.Key("function");
+      ObjectWriter function(out);
+      Function(tool, function);
+      function.End();
+      object.End();
+      return;
     }
     case DeclareEngine::kOpenAiResponses:
-      return Responses(tool);
+      AppendResponses(tool, out);
+      return;
     default: {
-      JsonText out = Function(tool, false);
+      ObjectWriter object(out);
+      NameAndDescription(tool, object);
       // Gemini refuses an object schema without properties: a tool without arguments has none.
       const JsonText* properties = tool.schema.Find("properties");
-      if (properties == nullptr || properties->members.empty()) out.Erase("parameters");
-      return out;
+      if (properties != nullptr && !properties->members.empty()) {
+        object.Json("parameters", tool.schema);
+      }
+      object.End();
     }
   }
 }
 
 std::string DeclareJson(const Dialect& dialect, const std::vector<DeclaredTool>& tools,
                         bool cached) {
-  if (dialect.declare == DeclareEngine::kOpenAiResponses) return WriteJson(ResponsesTools(tools));
-  JsonText list = JsonText::Array();
+  if (dialect.declare == DeclareEngine::kOpenAiResponses) return ResponsesTools(tools);
+  const bool gemini = dialect.declare == DeclareEngine::kGemini;
   size_t last = tools.size();
   for (size_t i = 0; i < tools.size(); ++i) {
-    list.items.push_back(DeclareEntry(dialect, tools[i]));
     if (!tools[i].deferred) last = i;
   }
-  if (dialect.declare == DeclareEngine::kGemini) {
-    JsonText entry = JsonText::Object();
-    entry.Set("functionDeclarations", std::move(list));
-    return WriteJson(JsonText::Array({std::move(entry)}));
+  std::string out = gemini ? R"([{"functionDeclarations":[)" : "[";
+  for (size_t i = 0; i < tools.size(); ++i) {
+    if (i > 0) out += ',';
+    AppendEntry(dialect, tools[i], cached && i == last, out);
   }
-  if (dialect.declare == DeclareEngine::kAnthropic && cached && last < tools.size()) {
-    JsonText control = JsonText::Object();
-    control.Set("type", JsonText::String("ephemeral"));
-    list.items[last].Set("cache_control", std::move(control));
-  }
-  return WriteJson(list);
+  return out + (gemini ? "]}]" : "]");
 }
 
 }  // namespace toolrack

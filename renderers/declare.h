@@ -40,8 +40,8 @@ std::string DeclareText(const Dialect& dialect, const std::vector<DeclaredTool>&
 // on the last tool that may carry it.
 std::string DeclareJson(const Dialect& dialect, const std::vector<DeclaredTool>& tools,
                         bool cached);
-// One entry of it.
-JsonText DeclareEntry(const Dialect& dialect, const DeclaredTool& tool);
+// One entry of it, appended to `out`; `cached`: with the provider's cache field, where it has one.
+void AppendEntry(const Dialect& dialect, const DeclaredTool& tool, bool cached, std::string& out);
 
 // Strict mode where the options ask for it and the subset allows it, within the provider's limits
 // per request.

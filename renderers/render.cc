@@ -1,6 +1,7 @@
 #include "renderers/render.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "registry/base/random.h"
+#include "renderers/allowed_tools.h"
 #include "renderers/meta_tools.h"
 #include "renderers/prompt_texts.h"
 
@@ -52,10 +54,24 @@ class Rendering {
     std::sort(shown.begin(), shown.end(), ByWire);
     std::sort(rest.begin(), rest.end(), ByWire);
     Cap(shown);
+    // The provider counts those that wait on their own.
+    if (disclosure == Disclosure::kDeferred && LoadsNatively()) Cap(rest);
     if (options_.strict()) ApplyStrict(dialect_, shown, warnings_);
     for (const DeclaredTool& tool : shown) out.add_shown(tool.tool->name());
     for (const DeclaredTool& tool : rest) out.add_deferred(tool.tool->name());
-    Write(disclosure, shown, rest, out);
+    std::string choice;
+    if (!options_.allowed_tools().empty()) {
+      std::vector<const DeclaredTool*> declared;
+      for (const DeclaredTool& tool : shown) declared.push_back(&tool);
+      if (disclosure == Disclosure::kDeferred && LoadsNatively()) {
+        for (const DeclaredTool& tool : rest) declared.push_back(&tool);
+      }
+      choice = AllowedTools(dialect_, options_, declared, warnings_);
+    }
+    Write(disclosure, std::move(shown), std::move(rest), out);
+    if (!choice.empty()) {
+      *out.add_fragments() = Json("tool_choice", v1::PLACEMENT_API_TOOLS, "", std::move(choice));
+    }
     *out.mutable_strategy() = StrategyOf({spec_.dialect, disclosure});
     for (const absl::string_view stop : dialect_.stop_strings) {
       out.add_stop_strings(std::string(stop));
@@ -176,7 +192,10 @@ class Rendering {
       const bool early = meta || disclosure == Disclosure::kUpfront ||
                          (disclosure != Disclosure::kDispatcher &&
                           (tool->always_load() || loaded.count(tool->name()) > 0));
-      if (!early && disclosure != Disclosure::kDeferred) {
+      // Whether its definition is written at all now.
+      const bool declared = early || (disclosure == Disclosure::kDeferred && LoadsNatively() &&
+                                      dialect_.medium == v1::RENDER_MEDIUM_JSON);
+      if (!declared) {
         // Only its name counts.
         rest.push_back({});
         rest.back().tool = tool;
@@ -227,19 +246,21 @@ class Rendering {
     shown.back().tool = &named_;
   }
 
-  void Cap(std::vector<DeclaredTool>& shown) {
-    if (dialect_.max_tools == 0 || shown.size() <= dialect_.max_tools) return;
-    for (size_t i = dialect_.max_tools; i < shown.size(); ++i) {
-      AddWarning(warnings_, shown[i].tool->name(), "left_out", "",
+  void Cap(std::vector<DeclaredTool>& tools) {
+    if (dialect_.max_tools == 0 || tools.size() <= dialect_.max_tools) return;
+    for (size_t i = dialect_.max_tools; i < tools.size(); ++i) {
+      AddWarning(warnings_, tools[i].tool->name(), "left_out", "",
                  absl::StrCat("the provider takes ", dialect_.max_tools,
                               " tools in one request; use a deferred or dispatcher renderer"));
     }
-    shown.resize(dialect_.max_tools);
+    tools.resize(dialect_.max_tools);
   }
 
   v1::Fragment Finish(v1::Fragment fragment, const std::string& content) const {
     fragment.set_digest(Sha256Hex(content));
-    fragment.set_token_estimate(static_cast<uint32_t>(tokens_.Count(content)));
+    const bool raw = dialect_.declare == DeclareEngine::kHarmony;
+    fragment.set_token_estimate(
+        static_cast<uint32_t>(raw ? tokens_.CountPrompt(content) : tokens_.Count(content)));
     return fragment;
   }
   v1::Fragment Text(absl::string_view id, v1::Placement placement, absl::string_view role,
@@ -265,8 +286,8 @@ class Rendering {
     return options_.has_max_breakpoints() ? options_.max_breakpoints() : 1;
   }
 
-  void Write(Disclosure disclosure, const std::vector<DeclaredTool>& shown,
-             const std::vector<DeclaredTool>& rest, v1::RenderInitialResponse& out) {
+  void Write(Disclosure disclosure, std::vector<DeclaredTool> shown, std::vector<DeclaredTool> rest,
+             v1::RenderInitialResponse& out) {
     const bool tells_names = disclosure == Disclosure::kDeferred &&
                              dialect_.declare != DeclareEngine::kOpenAiResponses && !rest.empty();
     switch (dialect_.declare) {
@@ -289,15 +310,16 @@ class Rendering {
         break;
       }
       default: {
-        std::vector<DeclaredTool> all = shown;
+        std::string text = tells_names ? DeferredNames(rest, LoadsNatively()) : "";
+        std::vector<DeclaredTool> all = std::move(shown);
         // Anthropic and Responses are told of deferred tools; for the others they do not exist yet.
         if (disclosure == Disclosure::kDeferred && LoadsNatively()) {
-          all.insert(all.end(), rest.begin(), rest.end());
+          all.insert(all.end(), std::make_move_iterator(rest.begin()),
+                     std::make_move_iterator(rest.end()));
           std::sort(all.begin(), all.end(), ByWire);
         }
         *out.add_fragments() = Json("tools", v1::PLACEMENT_API_TOOLS, "",
                                     DeclareJson(dialect_, all, Breakpoints() > 0));
-        std::string text = tells_names ? DeferredNames(rest, LoadsNatively()) : "";
         if (!options_.instructions().empty()) {
           absl::StrAppend(&text, text.empty() ? "" : "\n\n", options_.instructions());
         }
@@ -389,28 +411,23 @@ class Rendering {
         Json("changes", v1::PLACEMENT_MID_CONVERSATION, "system", WriteJson(message));
   }
 
-  std::string Additional(const std::vector<DeclaredTool>& tools) const {
-    JsonText list = JsonText::Array();
-    for (DeclaredTool tool : tools) {
+  std::string Additional(std::vector<DeclaredTool> tools) const {
+    std::string out = R"({"type":"additional_tools","role":"developer","tools":[)";
+    for (DeclaredTool& tool : tools) {
+      if (&tool != &tools.front()) out += ',';
       tool.deferred = false;
-      list.items.push_back(DeclareEntry(dialect_, tool));
+      AppendEntry(dialect_, tool, false, out);
     }
-    JsonText out = JsonText::Object();
-    out.Set("type", JsonText::String("additional_tools"));
-    out.Set("role", JsonText::String("developer"));
-    out.Set("tools", std::move(list));
-    return WriteJson(out);
+    return out + "]}";
   }
 
   std::string SearchOutput(const std::vector<DeclaredTool>& tools,
                            absl::string_view call_id) const {
-    JsonText out = JsonText::Object();
-    out.Set("type", JsonText::String("tool_search_output"));
-    out.Set("execution", JsonText::String("client"));
-    out.Set("call_id", JsonText::String(call_id));
-    out.Set("status", JsonText::String("completed"));
-    out.Set("tools", *ParseJsonText(DeclareJson(dialect_, tools, false)));
-    return WriteJson(out);
+    std::string id;
+    AppendJsonString(call_id, id);
+    return absl::StrCat(R"({"type":"tool_search_output","execution":"client","call_id":)", id,
+                        R"(,"status":"completed","tools":)", DeclareJson(dialect_, tools, false),
+                        "}");
   }
 
   const RendererSpec& spec_;
