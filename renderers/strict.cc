@@ -3,7 +3,6 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "renderers/lowering.h"
 #include "renderers/schema_walk.h"
@@ -38,7 +37,8 @@ class Strictener {
     }
     bool good = true;
     EachSubschema(schema, pointer, [&](JsonText& sub, const std::string& at) {
-      if (good && !absl::EndsWith(at, "/additionalProperties")) good = Schema(sub, at, depth + 1);
+      // Of the object itself: a property may have that name, too.
+      if (good && at != pointer + "/additionalProperties") good = Schema(sub, at, depth + 1);
     });
     return good;
   }
@@ -205,6 +205,43 @@ class Strictener {
   std::string why_;
 };
 
+// What one schema of OpenAI's strict mode may have in all.
+class StrictSize {
+ public:
+  void Add(const JsonText& schema) {
+    if (const JsonText* properties = schema.Find("properties")) {
+      properties_ += properties->members.size();
+      Names(*properties);
+    }
+    for (const char* key : {"$defs", "definitions"}) {
+      if (const JsonText* defs = schema.Find(key)) Names(*defs);
+    }
+    if (const JsonText* values = schema.Find("enum")) {
+      size_t characters = 0;
+      for (const JsonText& value : values->items) characters += value.text.size();
+      values_ += values->items.size();
+      characters_ += characters;
+      long_enum_ = long_enum_ || (values->items.size() > 250 && characters > 15000);
+    }
+    EachSubschema(const_cast<JsonText&>(schema), "",
+                  [this](JsonText& sub, const std::string&) { Add(sub); });
+  }
+  std::string Over() const {
+    if (properties_ > 5000) return "more than 5,000 properties";
+    if (values_ > 1000) return "more than 1,000 enum values";
+    if (long_enum_) return "more than 15,000 characters in an enum of more than 250 values";
+    if (characters_ > 120000) return "more than 120,000 characters of names and values";
+    return "";
+  }
+
+ private:
+  void Names(const JsonText& object) {
+    for (const JsonMember& member : object.members) characters_ += member.key.size();
+  }
+  size_t properties_ = 0, characters_ = 0, values_ = 0;
+  bool long_enum_ = false;
+};
+
 }  // namespace
 
 bool MakeStrict(SchemaTarget target, JsonText& schema, std::vector<LoweringNote>& notes,
@@ -215,6 +252,12 @@ bool MakeStrict(SchemaTarget target, JsonText& schema, std::vector<LoweringNote>
   if (!strict.Schema(made, "", 0)) {
     why = strict.why();
     return false;
+  }
+  if (target == SchemaTarget::kOpenAi) {
+    StrictSize size;
+    size.Add(made);
+    why = size.Over();
+    if (!why.empty()) return false;
   }
   schema = std::move(made);
   notes.insert(notes.end(), more.begin(), more.end());
