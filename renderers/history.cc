@@ -10,34 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "registry/base/wire_name.h"
 #include "renderers/json_text.h"
+#include "renderers/outcome_text.h"
 
 namespace toolrack {
 namespace {
-
-std::string PartText(const v1::Content& part) {
-  switch (part.content_case()) {
-    case v1::Content::kText:
-      return part.text().text();
-    case v1::Content::kJson:
-      return part.json().json();
-    case v1::Content::kImage:
-      return absl::StrCat("[image ", part.image().mime_type(), ", ", part.image().data().size(),
-                          " bytes]");
-    case v1::Content::kAudio:
-      return absl::StrCat("[audio ", part.audio().mime_type(), ", ", part.audio().data().size(),
-                          " bytes]");
-    case v1::Content::kResourceLink:
-      return absl::StrCat("[resource ", part.resource_link().name(), " ",
-                          part.resource_link().uri(), "]");
-    case v1::Content::kResource:
-      return part.resource().has_text() ? part.resource().text()
-                                        : absl::StrCat("[resource ", part.resource().uri(), ", ",
-                                                       part.resource().blob().size(), " bytes]");
-    case v1::Content::CONTENT_NOT_SET:
-      break;
-  }
-  return "";
-}
 
 JsonText Typed(absl::string_view type) {
   JsonText out = JsonText::Object();
@@ -81,7 +57,9 @@ class History {
                            absl::StrCat("<function_results>\n", ClaudeResult(name, text, is_error),
                                         "</function_results>"));
       case DeclareEngine::kHarmony:
-        return TextMessage("tool", HarmonyResult(name, text));
+        // The template names every result after the call that it wrote last.
+        return TextMessage("tool",
+                           HarmonyResult(template_call_.empty() ? name : template_call_, text));
       case DeclareEngine::kAnthropic:
         return JsonMessage("user", AnthropicResult(outcome, text, is_error));
       case DeclareEngine::kOpenAiChat: {
@@ -211,7 +189,7 @@ class History {
         block += ClaudeResult(NameOf(result.call()), text, is_error);
       }
       out.push_back(TextMessage("user", block + "</function_results>"));
-      return;
+      return AlsoSaid(turn, out);
     }
     const bool anthropic = dialect_.declare == DeclareEngine::kAnthropic;
     if (anthropic || dialect_.declare == DeclareEngine::kGemini) {
@@ -219,10 +197,26 @@ class History {
       for (const v1::TurnResult& result : turn.results()) {
         parts.items.push_back(*ParseJsonText(Result(result).json()));
       }
+      if (!turn.text().empty() && anthropic) {
+        // Behind the results: before them it would be refused.
+        parts.items.push_back(TextBlock(turn.text()));
+        out.push_back(Message("user", "content", std::move(parts)));
+        return;
+      }
       out.push_back(Message("user", anthropic ? "content" : "parts", std::move(parts)));
-      return;
+    } else {
+      for (const v1::TurnResult& result : turn.results()) out.push_back(Result(result));
     }
-    for (const v1::TurnResult& result : turn.results()) out.push_back(Result(result));
+    AlsoSaid(turn, out);
+  }
+
+  // What the user said with the results, as a message of its own.
+  void AlsoSaid(const v1::Turn& turn, std::vector<v1::OutMessage>& out) {
+    if (turn.text().empty()) return;
+    v1::Turn user;
+    user.set_role("user");
+    user.set_text(turn.text());
+    Said(user, out);
   }
 
   // --- what was said
@@ -425,6 +419,12 @@ class History {
     }
     if (!turn.text().empty()) said(jinja_ ? "analysis" : "commentary", turn.text());
     for (const v1::OutputCall& call : turn.calls()) {
+      if (jinja_ && &call != &turn.calls(0)) {
+        AddWarning(warnings_, call.name(), "call_left_out", "",
+                   "the chat template writes only the first call of a message");
+        continue;
+      }
+      if (jinja_) template_call_ = NameOf(call);
       std::string arguments = ArgumentsText(call);
       if (const auto value = ParseJsonText(arguments)) {
         if (jinja_) arguments = WriteJson(*value, style_);
@@ -443,26 +443,10 @@ class History {
   const bool jinja_;
   const JsonStyle style_;
   RenderWarnings& warnings_;
+  std::string template_call_;  // jinja: the last call that was written
 };
 
 }  // namespace
-
-std::string OutcomeText(const v1::TurnResult& outcome, bool& is_error) {
-  if (!outcome.has_result()) {
-    is_error = true;
-    return outcome.status().message().empty() ? "The call could not be made."
-                                              : outcome.status().message();
-  }
-  const v1::ToolResult& result = outcome.result();
-  is_error = result.is_error();
-  std::string text;
-  for (const v1::Content& part : result.content()) {
-    absl::StrAppend(&text, text.empty() ? "" : "\n", PartText(part));
-  }
-  if (text.empty())
-    text = result.structured_json().empty() ? result.summary() : result.structured_json();
-  return text;
-}
 
 v1::OutMessage FormatResult(const RendererSpec& spec, const v1::TurnResult& outcome,
                             const v1::RenderOptions& options, RenderWarnings& warnings) {

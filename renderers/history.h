@@ -29,9 +29,6 @@ std::vector<v1::OutMessage> RenderHistory(const RendererSpec& spec,
                                           const v1::RenderOptions& options,
                                           RenderWarnings& warnings);
 
-// The text of an outcome for a model, and whether it is an error.
-std::string OutcomeText(const v1::TurnResult& outcome, bool& is_error);
-
 }  // namespace toolrack
 
 #endif  // TOOLRACK_RENDERERS_HISTORY_H_
