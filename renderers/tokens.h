@@ -19,8 +19,10 @@ class TokenCounter {
 };
 
 // Without a rank file: a run of ASCII letters counts one token for each eight begun, digits one for
-// three, punctuation one for three, two or more blanks one, other bytes one for four. An
-// approximation: for the definitions of 117 real tools 8 to 16 % more than o200k_base counts.
+// three, punctuation one for three, two or more blanks one, other bytes one for four. Measured
+// against o200k_base (tests/interop/tokens_test.py): over descriptions and schemas of 3,295 public
+// tools 4.5 % more in all, nine texts in ten between 2 % less and 14 % more, the renderings of 117
+// of them 8 to 16 % more.
 const TokenCounter& EstimateTokens();
 
 }  // namespace toolrack
