@@ -130,8 +130,11 @@ std::pair<size_t, size_t> ValueAt(absl::string_view text, size_t at) {
   return {begin, end == absl::string_view::npos ? text.size() : end};
 }
 
-// The text of a string literal.
+// The text of a string literal, quotes included.
 std::string Unquoted(absl::string_view literal) {
+  if (literal.find('\\') == absl::string_view::npos) {
+    return std::string(literal.substr(1, literal.size() - 2));
+  }
   JsonLimits limits;
   limits.max_bytes = SIZE_MAX;
   Json value;
@@ -139,6 +142,18 @@ std::string Unquoted(absl::string_view literal) {
   return std::holds_alternative<std::monostate>(fault) && value.is_string()
              ? value.get<std::string>()
              : std::string(literal);
+}
+
+// Behind the string literal that begins at `at`, in valid JSON.
+size_t LiteralEnd(absl::string_view json, size_t at) {
+  size_t quote = at;
+  size_t escapes = 0;
+  do {
+    quote = json.find('"', quote + 1);
+    escapes = 0;
+    while (json[quote - 1 - escapes] == '\\') ++escapes;
+  } while (escapes % 2 == 1);  // it is escaped itself
+  return quote + 1;
 }
 
 bool LooksLikeJson(absl::string_view text) {
@@ -300,9 +315,7 @@ size_t Scrubber::ScrubValid(std::string& json, int nesting) const {
   while (at < json.size()) {
     const char c = json[at];
     if (c == '"') {
-      size_t end = at + 1;
-      while (json[end] != '"') end += json[end] == '\\' ? 2 : 1;
-      ++end;
+      const size_t end = LiteralEnd(json, at);
       std::string text = Unquoted(absl::string_view(json).substr(at, end - at));
       const size_t next = json.find_first_not_of(" \t\r\n", end);
       if (next != std::string::npos && json[next] == ':') {
