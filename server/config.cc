@@ -248,6 +248,11 @@ std::vector<ConfigMistake> CheckConfig(const v1::Config& config) {
                           "needs `name`: a canonical tool name, `*` stands for any characters"});
     }
   }
+  const std::string& root = config.builtin().files().root();
+  if (!root.empty() && root.front() != '/') {
+    mistakes.push_back({0, 0, "builtin.files.root",
+                        absl::StrCat("must be an absolute path; got ", ForMessage(root, 60))});
+  }
   CheckAccess(config, mistakes);
   const v1::Config whole = WithDefaults(config);
   if (whole.limits().max_arguments_bytes() > whole.limits().max_message_bytes()) {

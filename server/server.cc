@@ -1,6 +1,8 @@
 #include "server/server.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "registry/base/status_macros.h"
 #include "registry/base/timers.h"
 #include "registry/builtin/builtin.h"
+#include "registry/builtin/files/files.h"
 #include "registry/builtin/result_read.h"
 #include "registry/tool_server.h"
 #include "server/audit_log.h"
@@ -289,6 +292,11 @@ absl::Status Server::Parts::Build(DaemonControl* control) {
   if (!config.builtin().disable_all() && !http_config.allow().empty()) {
     http = std::make_unique<HttpClient>(HttpToolClientOptions(http_config));
     tools.push_back(MakeHttpRequestTool(http.get(), http_config));
+  }
+  if (!config.builtin().disable_all()) {
+    TR_ASSIGN_OR_RETURN(std::vector<ToolFactory> more,
+                        MakeFileTools(config.builtin().files(), &blocking));
+    std::move(more.begin(), more.end(), std::back_inserter(tools));
   }
   tools.push_back(MakeResultReadTool(
       [this](const v1::ReadResultRequest& request, const CallContext& context) {

@@ -181,6 +181,16 @@ f.yaml:4:25: builtin.http.methods[2]: must be a method in capitals like GET or P
 f.yaml:5:14: builtin.http.timeout: must be between 1ms and 1h; got 2h)");
 }
 
+TEST(Config, ListsMistakesOfTheFileTools) {
+  EXPECT_EQ(MistakesOf(R"(builtin:
+  files:
+    root: srv/files
+    max_file_bytes: 1
+)"),
+            R"(f.yaml:3:11: builtin.files.root: must be an absolute path; got srv/files
+f.yaml:4:21: builtin.files.max_file_bytes: must be between 1KiB and 256MiB; got 1)");
+}
+
 TEST(Config, SaysWhereTheTextIsNoYaml) {
   EXPECT_EQ(MistakesOf("limits:\n  max_tools: [1\n").substr(0, 7), "f.yaml:");
   EXPECT_EQ(MistakesOf("a: 1\n---\nb: 2\n"),
