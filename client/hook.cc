@@ -134,6 +134,9 @@ void HookClient::State::OnEvent(const std::shared_ptr<Outlet>& outlet, v1::HookE
 
 absl::Status HookClient::State::Attach(bool& attached) {
   grpc::ClientContext stream_context;
+  if (!options.token.empty()) {
+    stream_context.AddMetadata("authorization", "Bearer " + options.token);
+  }
   {
     absl::MutexLock lock(&mu);
     if (stopping) return absl::OkStatus();

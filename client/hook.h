@@ -52,6 +52,8 @@ struct HookOptions {
   std::string address;
   // 1 to 128 of `[A-Za-z0-9_.:/-]`. The same name takes over from its predecessor.
   std::string name;
+  // A bearer token of a principal with the scope `hook`; empty: the peer's user decides.
+  std::string token = {};
   std::vector<v1::HookPoint> points;
   v1::ToolFilter filter;                  // all tools when empty
   int32_t priority = 0;                   // higher ones are asked first
