@@ -89,10 +89,17 @@ void ApplyDefaults(Message& message, const std::string& path) {
   const auto* descriptor = message.GetDescriptor();
   for (int i = 0; i < descriptor->field_count(); ++i) {
     const FieldDescriptor& field = *descriptor->field(i);
-    if (field.is_repeated()) continue;
     const std::string here = path.empty() ? field.name() : absl::StrCat(path, ".", field.name());
-    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !IsDuration(field)) {
-      ApplyDefaults(*message.GetReflection()->MutableMessage(&message, &field), here);
+    const auto* reflection = message.GetReflection();
+    const bool group = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !IsDuration(field);
+    if (field.is_repeated()) {
+      for (int at = 0; group && at < reflection->FieldSize(message, &field); ++at) {
+        ApplyDefaults(*reflection->MutableRepeatedMessage(&message, &field, at), here);
+      }
+      continue;
+    }
+    if (group) {
+      ApplyDefaults(*reflection->MutableMessage(&message, &field), here);
       continue;
     }
     const ConfigField* row = FindConfigField(here);
@@ -248,11 +255,7 @@ std::vector<ConfigMistake> CheckConfig(const v1::Config& config) {
                           "needs `name`: a canonical tool name, `*` stands for any characters"});
     }
   }
-  const std::string& root = config.builtin().files().root();
-  if (!root.empty() && root.front() != '/') {
-    mistakes.push_back({0, 0, "builtin.files.root",
-                        absl::StrCat("must be an absolute path; got ", ForMessage(root, 60))});
-  }
+  CheckBuiltin(config.builtin(), mistakes);
   CheckAccess(config, mistakes);
   const v1::Config whole = WithDefaults(config);
   if (whole.limits().max_arguments_bytes() > whole.limits().max_message_bytes()) {

@@ -3,10 +3,12 @@
 #define TOOLRACK_SERVER_CONFIG_FIELDS_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
+#include "toolrack/v1/config.pb.h"
 
 namespace toolrack {
 
@@ -30,6 +32,10 @@ bool IsDuration(const google::protobuf::FieldDescriptor& field);
 std::string SetConfigValue(google::protobuf::Message& message,
                            const google::protobuf::FieldDescriptor& field, absl::string_view path,
                            absl::string_view text, bool quoted);
+
+// What is wrong with the settings of the built-in tools, beyond the table (config_builtin.cc).
+struct ConfigMistake;
+void CheckBuiltin(const v1::BuiltinConfig& config, std::vector<ConfigMistake>& mistakes);
 
 // The lower-case names of an enum's values without their prefix, `|` between them.
 std::string EnumChoices(const google::protobuf::EnumDescriptor& type);

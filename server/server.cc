@@ -1,8 +1,6 @@
 #include "server/server.h"
 
-#include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -15,13 +13,12 @@
 #include "registry/base/log.h"
 #include "registry/base/status_macros.h"
 #include "registry/base/timers.h"
-#include "registry/builtin/builtin.h"
-#include "registry/builtin/files/files.h"
 #include "registry/builtin/result_read.h"
 #include "registry/tool_server.h"
 #include "server/audit_log.h"
 #include "server/config.h"
 #include "server/hooks/hook_hub.h"
+#include "server/own_tools.h"
 #include "server/pin_file.h"
 #include "server/process_status.h"
 #include "server/rpc/acceptor.h"
@@ -29,7 +26,6 @@
 #include "server/rpc/listen.h"
 #include "server/rpc/runtime_dir.h"
 #include "server/services/services.h"
-#include "server/tools/http_request.h"
 
 namespace toolrack {
 namespace {
@@ -194,7 +190,7 @@ struct Server::Parts {
   ThreadPool requests;
   ThreadPool publishing;
   ThreadPool blocking;
-  std::unique_ptr<HttpClient> http;  // of the tool http_request; null: there is none
+  OwnTools own_tools;
   std::unique_ptr<Timers> timers;
   Principals principals;
   Policy policy;
@@ -286,18 +282,8 @@ absl::Status Server::Parts::Build(DaemonControl* control) {
   TR_RETURN_IF_ERROR(Listen(sockets));
   TR_RETURN_IF_ERROR(pin_file.Load(pins));
   TR_ASSIGN_OR_RETURN(ToolRegistrar registrar, builtin.TakeRegistrar());
-  std::vector<ToolFactory> tools =
-      BuiltinTools({&Clock::Real(), timers.get(), &blocking}, config.builtin());
-  const v1::HttpToolConfig& http_config = config.builtin().http();
-  if (!config.builtin().disable_all() && !http_config.allow().empty()) {
-    http = std::make_unique<HttpClient>(HttpToolClientOptions(http_config));
-    tools.push_back(MakeHttpRequestTool(http.get(), http_config));
-  }
-  if (!config.builtin().disable_all()) {
-    TR_ASSIGN_OR_RETURN(std::vector<ToolFactory> more,
-                        MakeFileTools(config.builtin().files(), &blocking));
-    std::move(more.begin(), more.end(), std::back_inserter(tools));
-  }
+  TR_ASSIGN_OR_RETURN(std::vector<ToolFactory> tools,
+                      own_tools.Make({&Clock::Real(), timers.get(), &blocking}, config.builtin()));
   tools.push_back(MakeResultReadTool(
       [this](const v1::ReadResultRequest& request, const CallContext& context) {
         return results.Read(request, context.principal);

@@ -1,10 +1,12 @@
 // The daemon's tools that are there when they are configured, through real stubs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "registry/base/errors.h"
 #include "tests/testing/server_fixture.h"
@@ -50,6 +52,81 @@ TEST(BuiltinTools, ForFilesWorkThroughTheDaemon) {
   const auto out = CallOn(*stub, "file_read", {{"path", "../secret"}});
   EXPECT_EQ(out->error().reason(), "TOOL_INVALID_ARGUMENT");
   EXPECT_EQ(out->DebugString().find("canary"), std::string::npos);
+}
+
+v1::Config WithCommand(std::vector<std::string> argv) {
+  v1::Config config;
+  v1::CommandToolConfig& command = *config.mutable_builtin()->add_commands();
+  command.set_name("run");
+  command.set_description("Runs a program.");
+  for (std::string& one : argv) command.add_argv(std::move(one));
+  return config;
+}
+
+TEST(BuiltinTools, ThatRunProgramsWorkThroughTheDaemon) {
+  TestServer server(WithCommand({"/usr/bin/printf", "%s|%s", "{a}", "x{b}"}));
+  const auto stub = server.Tools();
+  EXPECT_EQ(CallOn(*stub, "run", {{"a", "$(id) *"}, {"b", " y"}})->content(0).text().text(),
+            "$(id) *|x y");
+  EXPECT_EQ(ReasonOf(CallOn(*stub, "run", {{"a", "1"}}).status()),
+            v1::ERROR_REASON_ARGUMENTS_INVALID);
+}
+
+TEST(BuiltinTools, AProgramIsKilledWhenItsCallerLeaves) {
+  TempDir dir;
+  const std::string file = dir.path() + "/pid";
+  TestServer server(WithCommand({"/bin/sh", "-c", "echo $$ > \"$0\"; exec sleep 1000", file}));
+  const auto stub = server.Tools();
+  const auto context = NewContext();
+  v1::CallToolRequest request;
+  request.set_name("run");
+  std::thread caller([&] {
+    v1::CallToolResponse response;
+    EXPECT_EQ(stub->CallTool(context.get(), request, &response).error_code(),
+              grpc::StatusCode::CANCELLED);
+  });
+  pid_t pid = 0;
+  for (std::string line; pid == 0; absl::SleepFor(absl::Milliseconds(2))) {
+    std::ifstream in(file);
+    if (std::getline(in, line) && !in.eof()) pid = std::stoi(line);
+  }
+  context->TryCancel();
+  caller.join();
+  const absl::Time end = absl::Now() + kHung;
+  while (::kill(pid, 0) == 0 && absl::Now() < end) absl::SleepFor(absl::Milliseconds(2));
+  EXPECT_NE(::kill(pid, 0), 0);
+}
+
+TEST(BuiltinTools, AProgramIsKilledAtItsTimeout) {
+  v1::Config config = WithCommand({"/bin/sleep", "1000"});
+  config.mutable_builtin()->mutable_commands(0)->mutable_timeout()->set_nanos(50'000'000);
+  TestServer server(config);
+  const absl::Status status = CallOn(*server.Tools(), "run", json::object()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(ReasonOf(status), v1::ERROR_REASON_TIMEOUT);
+}
+
+TEST(BuiltinTools, NotesAreTheirPrincipalsAlone) {
+  v1::Config config;
+  config.mutable_builtin()->mutable_memory()->set_enabled(true);
+  config.mutable_builtin()->mutable_memory()->set_max_notes(2);
+  TestServer server(config);
+  const auto mine = server.Tools(), theirs = server.Tools("tcp");  // another principal
+  ASSERT_FALSE(CallOn(*mine, "memory_store", {{"key", "k"}, {"text", "my tea"}})->is_error());
+  ASSERT_FALSE(CallOn(*theirs, "memory_store", {{"key", "k"}, {"text", "their tea"}})->is_error());
+  const auto text = [](v1::ToolService::Stub& stub, const json& arguments) {
+    const json data = json::parse(CallOn(stub, "memory_recall", arguments)->structured_json());
+    return data["notes"].dump();
+  };
+  EXPECT_THAT(text(*mine, {{"query", "tea"}}), HasSubstr("my tea"));
+  EXPECT_EQ(text(*mine, {{"query", "their"}}), "[]");
+  EXPECT_THAT(text(*theirs, {{"key", "k"}}), HasSubstr("their tea"));
+  // A bound that one of them meets is not the other's.
+  for (const char* key : {"a", "b"}) {
+    ASSERT_FALSE(CallOn(*mine, "memory_store", {{"key", key}, {"text", "x"}})->is_error());
+  }
+  EXPECT_TRUE(CallOn(*mine, "memory_recall", {{"key", "k"}})->is_error());
+  EXPECT_FALSE(CallOn(*theirs, "memory_recall", {{"key", "k"}})->is_error());
 }
 
 TEST(BuiltinTools, AreNotThereUnlessConfigured) {

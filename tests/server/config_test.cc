@@ -186,9 +186,34 @@ TEST(Config, ListsMistakesOfTheFileTools) {
   files:
     root: srv/files
     max_file_bytes: 1
+  commands:
+    - name: sleep
+      description: d
+      argv: ["/bin/sleep", "{seconds}", "x{"]
+    - argv: [true, "{a b}"]
+      env: [NOTHING]
+      timeout: 0s
 )"),
             R"(f.yaml:3:11: builtin.files.root: must be an absolute path; got srv/files
-f.yaml:4:21: builtin.files.max_file_bytes: must be between 1KiB and 256MiB; got 1)");
+f.yaml:4:21: builtin.files.max_file_bytes: must be between 1KiB and 256MiB; got 1
+f.yaml:6:13: builtin.commands[0].name: sleep is another built-in tool's name already; give another
+f.yaml:8:41: builtin.commands[0].argv[2]: has a `{` without a `}` after it; write `{{` for a brace
+f.yaml:9:7: builtin.commands[1]: needs a `name` of 1 to 128 of A-Z, a-z, 0-9, `_`, `.` and `-`, without `__`; got none
+f.yaml:9:7: builtin.commands[1]: needs a `description` that tells a model what the tool does
+f.yaml:9:14: builtin.commands[1].argv[0]: must be the absolute path of a program, without `{NAME}`; got true
+f.yaml:9:20: builtin.commands[1].argv[1]: must have a property's name of A-Z, a-z, 0-9, `_`, `.` and `-` in its braces; got `{a b}`
+f.yaml:10:13: builtin.commands[1].env[0]: must be NAME=VALUE
+f.yaml:11:16: builtin.commands[1].timeout: must be between 1ms and 24h; got 0s)");
+}
+
+TEST(Config, GivesEachElementOfAListItsDefaults) {
+  const v1::Config config =
+      WithDefaults(Good("builtin: {commands: [{name: a, description: d, argv: [/bin/true], "
+                        "max_concurrency: 7}]}\n"));
+  const v1::CommandToolConfig& command = config.builtin().commands(0);
+  EXPECT_EQ(FromProto(command.timeout()), absl::Seconds(30));
+  EXPECT_EQ(command.max_output_bytes(), 1u << 20);
+  EXPECT_EQ(command.max_concurrency(), 7u);
 }
 
 TEST(Config, SaysWhereTheTextIsNoYaml) {
