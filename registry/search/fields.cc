@@ -24,7 +24,9 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
 
   bool string(string_t& text) override {
     if (places_.empty()) return true;
-    if (places_.back() == Place::kEnum) {
+    if (in_required_) {
+      out_.required.push_back(std::move(text));
+    } else if (places_.back() == Place::kEnum) {
       out_.values.push_back(std::move(text));
     } else if (places_.back() == Place::kSchema) {
       if (key_ == "description" || key_ == "title") {
@@ -45,6 +47,7 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool start_array(size_t) override {
+    in_required_ = places_.size() == 1 && In(Place::kSchema) && key_ == "required";
     // Subschemas also stand in lists: `anyOf`, `items`.
     places_.push_back(In(Place::kSchema) && key_ == "enum" ? Place::kEnum
                       : In(Place::kSchema) && IsData()     ? Place::kData
@@ -77,6 +80,7 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
   }
   bool End() {
     places_.pop_back();
+    in_required_ = false;
     key_.clear();
     return true;
   }
@@ -84,6 +88,7 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
   SchemaWords& out_;
   std::vector<Place> places_;
   std::string key_;
+  bool in_required_ = false;
 };
 
 }  // namespace

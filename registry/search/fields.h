@@ -14,6 +14,7 @@ struct SchemaWords {
   std::vector<std::string> names;         // of properties, in order
   std::vector<std::string> descriptions;  // and titles
   std::vector<std::string> values;        // strings of `enum` and `const`
+  std::vector<std::string> required;      // properties of the root that must be given
 };
 
 // Empty for a text that is no JSON. Linear in its length. Thread-safe.

@@ -2,263 +2,236 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "registry/edit_distance.h"
-#include "registry/name.h"
-#include "registry/search/fields.h"
+#include "absl/algorithm/container.h"
 #include "registry/search/tokens.h"
 
 namespace toolrack {
 namespace {
 
-// Weights of the fields, in tenths.
-constexpr uint32_t kNameWeight = 30;
-constexpr uint32_t kTitleWeight = 30;
-constexpr uint32_t kDescriptionWeight = 10;
-constexpr uint32_t kParameterWeight = 10;
-constexpr uint32_t kOwnerWeight = 10;  // namespace and categories
-constexpr uint32_t kParameterTextWeight = 7;
-constexpr uint32_t kExampleWeight = 7;
-constexpr uint32_t kValueWeight = 5;
-constexpr float kTenths = 10;
-constexpr float kLengthShare = 0.75f;  // BM25's b
+// A segment is merged into the one before it unless that is so many times larger: few segments to
+// look into, and each tool is moved a few times only.
+constexpr size_t kGrowth = 4;
 
-constexpr size_t kTrigramBuckets = 1 << 16;
-constexpr SearchIndex::TermId kStopWord = SearchIndex::kNoTerm - 1;
-
-uint64_t LettersOf(absl::string_view word) {
-  uint64_t letters = 0;
-  for (const char c : word) letters |= uint64_t{1} << (static_cast<unsigned char>(c) & 63);
-  return letters;
-}
+bool IsMostlyGone(const SegmentPart& part) { return part.segment->size() > 2 * part.size(); }
 
 }  // namespace
 
-// Collects the postings of all documents.
-class IndexBuilder {
- public:
-  explicit IndexBuilder(SearchIndex& index) : index_(index) {
-    trigram_counts_.assign(kTrigramBuckets, 0);
+size_t SearchIndex::doc_limit() const {
+  return parts_.empty() ? 0 : parts_.back().first + parts_.back().segment->size();
+}
+
+float SearchIndex::mean_length() const {
+  if (size_ == 0) return 1;
+  return std::max(1.0f, static_cast<float>(length_) / static_cast<float>(size_));
+}
+
+const SegmentPart& SearchIndex::PartOf(DocId doc) const {
+  const SegmentPart* part = &parts_.front();
+  for (const SegmentPart& other : parts_) {
+    if (other.first > doc) break;
+    part = &other;
   }
+  return *part;
+}
 
-  void Add(const ToolEntry& entry) {
-    const auto doc = static_cast<SearchIndex::DocId>(index_.docs_.size());
-    SearchIndex::Doc& added = index_.docs_.emplace_back();
-    added.definition = entry.definition;
-    const v1::Tool& tool = entry.definition->tool;
-    const SchemaWords schema = ReadSchemaWords(tool.input_schema());
-    added.parameters = absl::StrJoin(schema.names, "\n");
+const Segment::Doc& SearchIndex::doc(DocId doc) const {
+  const SegmentPart& part = PartOf(doc);
+  return part.segment->doc(doc - part.first);
+}
 
-    length_ = 0;
-    Field(entry.definition->bare_name, kNameWeight);
-    Field(tool.title(), kTitleWeight);
-    Field(tool.description(), kDescriptionWeight);
-    Field(tool.namespace_(), kOwnerWeight);
-    // The default category is no choice of the author's and says nothing.
-    for (const std::string& category : tool.categories()) {
-      if (category != "basic") Field(category, kOwnerWeight);
+void SearchIndex::ForEach(absl::FunctionRef<void(DocId)> take) const {
+  for (const SegmentPart& part : parts_) {
+    for (uint32_t doc = 0; doc < part.segment->size(); ++doc) {
+      if (part.alive(doc)) take(part.first + doc);
     }
-    for (const std::string& name : schema.names) Field(name, kParameterWeight);
-    for (const std::string& text : schema.descriptions) Field(text, kParameterTextWeight);
-    for (const std::string& value : schema.values) Field(value, kValueWeight);
-    for (const std::string& example : tool.examples()) Field(example, kExampleWeight);
-    lengths_.push_back(length_);
-
-    for (const SearchIndex::TermId term : touched_) {
-      index_.terms_[term].postings.push_back(
-          {doc, static_cast<float>(frequencies_[term]) / kTenths});
-      frequencies_[term] = 0;
-    }
-    touched_.clear();
-    added.trigrams = Trigrams(tool.name());
-    for (const uint16_t trigram : added.trigrams) ++trigram_counts_[trigram];
-    AddNames(doc);
   }
+}
 
-  void Finish() {
-    // Whole tenths, so that the sum does not depend on the order.
-    uint64_t total = 0;
-    for (const uint32_t length : lengths_) total += length;
-    const float mean =
-        lengths_.empty() ? 1 : std::max(1.0f, static_cast<float>(total) / lengths_.size());
-    for (const uint32_t length : lengths_) {
-      index_.length_norms_.push_back(
-          SearchIndex::kSaturation *
-          (1 - kLengthShare + kLengthShare * static_cast<float>(length) / mean));
-    }
-    const auto docs = static_cast<double>(index_.docs_.size());
-    for (SearchIndex::Term& term : index_.terms_) {
-      const auto with = static_cast<double>(term.postings.size());
-      term.idf = static_cast<float>(std::log(1 + (docs - with + 0.5) / (with + 0.5)));
-      term.postings.shrink_to_fit();
-    }
-    FinishWords();
-    FinishTrigrams();
+float SearchIndex::IdfOf(uint32_t docs) const {
+  const double all = static_cast<double>(size_), with = docs;
+  return static_cast<float>(std::log(1 + (all - with + 0.5) / (with + 0.5)));
+}
+
+SearchIndex::Term SearchIndex::FindTerm(absl::string_view stem) const {
+  Term term;
+  for (const SegmentPart& part : parts_) {
+    const uint32_t number = part.segment->FindTerm(stem);
+    term.in_part.push_back(number);
+    if (number != Segment::kNone) term.docs += part.docs_with_term(number);
   }
+  term.idf = IdfOf(term.docs);
+  return term;
+}
 
- private:
-  void Field(absl::string_view text, uint32_t weight) {
-    SplitWords(text, [this, weight](absl::string_view word) {
-      const SearchIndex::TermId term = TermOf(word);
-      if (term == kStopWord) return;
-      if (frequencies_[term] == 0) touched_.push_back(term);
-      frequencies_[term] += weight;
-      length_ += weight;
+const Segment::Posting* SearchIndex::FindPosting(const Term& term, DocId doc) const {
+  const SegmentPart& part = PartOf(doc);
+  const uint32_t number = term.in_part[static_cast<size_t>(&part - parts_.data())];
+  if (number == Segment::kNone) return nullptr;
+  const auto postings = part.segment->postings(number);
+  const auto at = absl::c_lower_bound(
+      postings, doc - part.first,
+      [](const Segment::Posting& posting, uint32_t d) { return posting.doc < d; });
+  return at != postings.end() && at->doc == doc - part.first ? &*at : nullptr;
+}
+
+void SearchIndex::ForEachPosting(
+    const Term& term, absl::FunctionRef<bool(DocId, const Segment::Posting&)> take) const {
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    if (term.in_part[i] == Segment::kNone) continue;
+    for (const Segment::Posting& posting : parts_[i].segment->postings(term.in_part[i])) {
+      if (parts_[i].alive(posting.doc) && !take(parts_[i].first + posting.doc, posting)) return;
+    }
+  }
+}
+
+std::vector<SearchIndex::NearWord> SearchIndex::NearWords(absl::string_view word) const {
+  std::map<std::string, NearWord> near;  // by word
+  for (const SegmentPart& part : parts_) {
+    part.segment->speller().Near(word, [&](uint32_t number, size_t distance) {
+      if (part.docs_with_word(number) == 0) return;
+      const Segment::Word& found = part.segment->words()[number];
+      near.try_emplace(*found.text,
+                       NearWord{*found.text, part.segment->stem(found.term), distance, 0});
     });
   }
-
-  SearchIndex::TermId TermOf(absl::string_view word) {
-    const auto known = words_.find(word);
-    if (known != words_.end()) return known->second;
-    SearchIndex::TermId term = kStopWord;
-    if (!IsStopWord(word)) {
-      const auto next = static_cast<SearchIndex::TermId>(index_.terms_.size());
-      term = index_.by_stem_.try_emplace(Stem(word), next).first->second;
-      if (term == next) {
-        index_.terms_.emplace_back().surface = std::string(word);
-        frequencies_.push_back(0);
-      }
-    }
-    words_.emplace(std::string(word), term);
-    return term;
+  std::vector<NearWord> out;
+  out.reserve(near.size());
+  for (auto& [text, one] : near) {
+    one.docs = FindTerm(one.stem).docs;
+    out.push_back(std::move(one));
   }
-
-  void AddNames(SearchIndex::DocId doc) {
-    const std::string& name = index_.docs_[doc].name();
-    const std::string& bare = index_.docs_[doc].definition->bare_name;
-    std::vector<std::string> folded = {FoldName(name), FoldName(bare)};
-    for (const absl::string_view separator : {"__", "."}) {
-      const size_t at = bare.rfind(std::string(separator));
-      if (at != std::string::npos) folded.push_back(FoldName(bare.substr(at + separator.size())));
-    }
-    std::sort(folded.begin(), folded.end());
-    folded.erase(std::unique(folded.begin(), folded.end()), folded.end());
-    for (std::string& key : folded) {
-      if (!key.empty()) index_.by_folded_name_[std::move(key)].push_back(doc);
-    }
-  }
-
-  void FinishWords() {
-    for (const auto& [word, term] : words_) {
-      if (term != kStopWord) index_.words_.emplace_back(word, term);
-    }
-    std::sort(index_.words_.begin(), index_.words_.end());
-    for (const auto& [word, term] : index_.words_) index_.letters_.push_back(LettersOf(word));
-  }
-
-  void FinishTrigrams() {
-    const auto docs = static_cast<float>(index_.docs_.size());
-    index_.trigram_idf_.reserve(kTrigramBuckets);
-    for (const uint32_t count : trigram_counts_) {
-      const auto with = static_cast<float>(count);
-      index_.trigram_idf_.push_back(std::log(1 + (docs - with + 0.5f) / (with + 0.5f)));
-    }
-    for (SearchIndex::Doc& doc : index_.docs_) {
-      float sum = 0;
-      for (const uint16_t trigram : doc.trigrams) {
-        sum += index_.trigram_idf_[trigram] * index_.trigram_idf_[trigram];
-      }
-      doc.trigram_norm = std::sqrt(sum);
-    }
-  }
-
-  SearchIndex& index_;
-  absl::flat_hash_map<std::string, SearchIndex::TermId> words_;
-  std::vector<uint32_t> trigram_counts_;  // by hash
-  std::vector<uint32_t> frequencies_;     // by term, of the current document
-  std::vector<SearchIndex::TermId> touched_;
-  std::vector<uint32_t> lengths_;
-  uint32_t length_ = 0;
-};
-
-std::shared_ptr<const SearchIndex> SearchIndex::Build(const Snapshot& snapshot) {
-  std::shared_ptr<SearchIndex> index(new SearchIndex());
-  index->definitions_revision_ = snapshot.definitions_revision();
-  index->docs_.reserve(snapshot.size());
-  IndexBuilder builder(*index);
-  snapshot.ForEach("", [&builder](const ToolEntryPtr& entry) {
-    if (!entry->definition->quarantined && !IsReservedName(entry->name())) builder.Add(*entry);
-    return true;
+  std::stable_sort(out.begin(), out.end(), [](const NearWord& a, const NearWord& b) {
+    return a.distance != b.distance ? a.distance < b.distance : a.docs > b.docs;
   });
-  builder.Finish();
-  return index;
+  return out;
 }
 
-SearchIndex::TermId SearchIndex::FindTerm(absl::string_view stem) const {
-  const auto found = by_stem_.find(stem);
-  return found == by_stem_.end() ? kNoTerm : found->second;
+std::vector<SearchIndex::DocId> SearchIndex::FindByFoldedName(absl::string_view folded) const {
+  std::vector<DocId> out;
+  for (const SegmentPart& part : parts_) {
+    part.segment->FindFolded(folded, [&](uint32_t doc) {
+      if (part.alive(doc) &&
+          absl::c_linear_search(FoldedNames(*part.segment->doc(doc).definition), folded)) {
+        out.push_back(part.first + doc);
+      }
+    });
+  }
+  std::sort(out.begin(), out.end(),
+            [this](DocId a, DocId b) { return NameBefore(name(a), name(b)); });
+  return out;
 }
 
-std::vector<SearchIndex::NearWord> SearchIndex::NearWords(absl::string_view word,
-                                                          size_t max) const {
-  constexpr size_t kShortest = 4, kLong = 8;
-  if (word.size() < kShortest) return {};
-  const size_t edits = word.size() >= kLong ? 2 : 1;
-  const uint64_t letters = LettersOf(word);
-  struct Near {
-    size_t distance;
-    size_t at;
-  };
-  std::vector<Near> near;
-  for (size_t at = 0; at < words_.size(); ++at) {
-    // An edit changes at most two of the characters that are there.
-    const std::string& candidate = words_[at].first;
-    if (static_cast<size_t>(__builtin_popcountll(letters ^ letters_[at])) > 2 * edits ||
-        candidate.size() + edits < word.size() || word.size() + edits < candidate.size()) {
+bool SearchIndex::FindByName(absl::string_view canonical, DocId& out) const {
+  const std::string folded = FoldName(canonical);
+  bool found = false;
+  for (const SegmentPart& part : parts_) {
+    part.segment->FindFolded(folded, [&](uint32_t doc) {
+      if (!part.alive(doc) || part.segment->doc(doc).definition->tool.name() != canonical) return;
+      out = part.first + doc;
+      found = true;
+    });
+  }
+  return found;
+}
+
+std::shared_ptr<const SearchIndex> SearchIndex::With(const std::vector<DocId>& gone,
+                                                     const std::vector<DefinitionPtr>& added,
+                                                     size_t max_merge) const {
+  auto next = std::make_shared<SearchIndex>(*this);
+  std::vector<std::vector<uint32_t>> of_part(parts_.size());
+  for (const DocId doc : gone) {
+    const auto part = static_cast<size_t>(&PartOf(doc) - parts_.data());
+    of_part[part].push_back(doc - parts_[part].first);
+  }
+  for (size_t i = 0; i < of_part.size(); ++i) {
+    SegmentPart& part = next->parts_[i];
+    if (of_part[i].empty()) continue;
+    if (of_part[i].size() == part.size()) {
+      part.segment = nullptr;  // all of it
+    } else {
+      part.withdrawn = part.segment->Withdraw(part.withdrawn.get(), of_part[i]);
+    }
+  }
+  std::erase_if(next->parts_, [](const SegmentPart& part) { return part.segment == nullptr; });
+  if (!added.empty()) {
+    // The largest segment knows most words.
+    const Segment* memo = parts_.empty() ? nullptr : parts_.front().segment.get();
+    next->parts_.push_back({Segment::Build(added, params_, memo), nullptr, 0});
+  }
+  next->MergeTail(max_merge);
+  next->Settle();
+  return next;
+}
+
+bool SearchIndex::MergeTail(size_t max_merge) {
+  bool done = true;
+  for (SegmentPart& part : parts_) {
+    if (!IsMostlyGone(part)) continue;
+    if (part.size() > max_merge) {
+      done = false;
+    } else {
+      part = {Segment::Merge({&part, 1}), nullptr, 0};
+    }
+  }
+  for (size_t i = parts_.size(); i-- > 1;) {
+    const size_t before = parts_[i - 1].size(), here = parts_[i].size();
+    if (before >= kGrowth * here) continue;
+    if (before + here > max_merge) {
+      done = false;
       continue;
     }
-    const size_t distance = BoundedEditDistance(word, candidate, edits);
-    if (distance <= edits) near.push_back({distance, at});
+    const auto both = absl::MakeConstSpan(parts_).subspan(i - 1, 2);
+    SegmentPart merged = {Segment::Merge(both), nullptr, 0};
+    parts_[i - 1] = std::move(merged);
+    parts_.erase(parts_.begin() + static_cast<std::ptrdiff_t>(i));
+    i = parts_.size();  // the ones behind it may be too near in size now
   }
-  std::sort(near.begin(), near.end(), [this](const Near& a, const Near& b) {
-    const size_t docs_a = terms_[words_[a.at].second].postings.size();
-    const size_t docs_b = terms_[words_[b.at].second].postings.size();
-    if (a.distance != b.distance) return a.distance < b.distance;
-    if (docs_a != docs_b) return docs_a > docs_b;
-    return a.at < b.at;
-  });
-  std::vector<NearWord> out;
-  for (const Near& one : near) {
-    const auto& [text, term] = words_[one.at];
-    const bool known = std::any_of(out.begin(), out.end(),
-                                   [t = term](const NearWord& other) { return other.term == t; });
-    if (!known) out.push_back({text, term});
-    if (out.size() == max) break;
+  return done;
+}
+
+bool SearchIndex::NeedsMerge() const {
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    if (IsMostlyGone(parts_[i])) return true;
+    if (i > 0 && parts_[i - 1].size() < kGrowth * parts_[i].size()) return true;
   }
-  return out;
+  return false;
 }
 
-float SearchIndex::FrequencyIn(TermId id, DocId doc) const {
-  const std::vector<Posting>& postings = terms_[id].postings;
-  const auto at = std::lower_bound(postings.begin(), postings.end(), doc,
-                                   [](const Posting& posting, DocId d) { return posting.doc < d; });
-  return at != postings.end() && at->doc == doc ? at->frequency : 0;
-}
-
-const std::vector<SearchIndex::DocId>* SearchIndex::FindByFoldedName(
-    const std::string& folded) const {
-  const auto found = by_folded_name_.find(folded);
-  return found == by_folded_name_.end() ? nullptr : &found->second;
-}
-
-std::vector<uint16_t> Trigrams(absl::string_view text) {
-  std::string spaced = " ";
-  SplitWords(text, [&spaced](absl::string_view word) { absl::StrAppend(&spaced, word, " "); });
-  std::vector<uint16_t> out;
-  for (size_t i = 0; i + 3 <= spaced.size(); ++i) {
-    uint32_t hash = 2166136261u;  // FNV-1a
-    for (size_t j = i; j < i + 3; ++j) {
-      hash = (hash ^ static_cast<unsigned char>(spaced[j])) * 16777619u;
+void SearchIndex::Settle() {
+  size_ = 0;
+  length_ = 0;
+  size_t first = 0;
+  for (SegmentPart& part : parts_) {
+    part.first = static_cast<uint32_t>(first);
+    first += part.segment->size();
+    size_ += part.size();
+    length_ += part.length();
+  }
+  alive_ = nullptr;
+  if (absl::c_all_of(parts_, [](const SegmentPart& part) { return part.withdrawn == nullptr; })) {
+    return;
+  }
+  const auto alive = std::make_shared<DocSet>(first, true);
+  for (const SegmentPart& part : parts_) {
+    for (uint32_t doc = 0; part.withdrawn != nullptr && doc < part.segment->size(); ++doc) {
+      if (!part.alive(doc)) alive->Remove(part.first + doc);
     }
-    out.push_back(static_cast<uint16_t>(hash ^ hash >> 16));
   }
-  std::sort(out.begin(), out.end());
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
+  alive_ = alive;
+}
+
+size_t SearchIndex::bytes() const {
+  size_t sum = 0;
+  for (const SegmentPart& part : parts_) {
+    sum += part.segment->bytes();
+    if (part.withdrawn == nullptr) continue;
+    sum += part.withdrawn->docs.size() / 8 +
+           4 * (part.withdrawn->of_term.size() + part.withdrawn->of_word.size());
+  }
+  return sum;
 }
 
 }  // namespace toolrack

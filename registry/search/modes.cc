@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "registry/base/clock.h"
 #include "registry/base/errors.h"
 #include "registry/name.h"
+#include "registry/search/rank.h"
 
 namespace toolrack {
 namespace {
@@ -22,10 +22,9 @@ using DocId = SearchIndex::DocId;
 
 constexpr size_t kMaxPatternBytes = 512;
 constexpr int64_t kMaxPatternMemory = 8 << 20;
-// A scan of 100,000 tools takes some 50 ms; this only ends what went wrong.
-constexpr absl::Duration kRegexDeadline = absl::Milliseconds(500);
-constexpr DocId kDocsBetweenLooks = 256;
-constexpr char kSelectPrefix[] = "select:";
+// A scan of 100,000 tools takes some 50 ms on a free machine.
+constexpr absl::Duration kRegexDeadline = absl::Milliseconds(250);
+constexpr size_t kDocsBetweenLooks = 64;
 
 using Patterns = std::vector<std::unique_ptr<RE2>>;
 
@@ -59,12 +58,12 @@ bool AnyMatches(const Patterns& patterns, absl::string_view text) {
 }
 
 // Name, title, parameters, description: the earlier, the more telling. 0: no match.
-float FieldScore(const Patterns& patterns, const SearchIndex::Doc& doc) {
-  const v1::Tool& tool = doc.definition->tool;
+float FieldScore(const Patterns& patterns, const SegmentPart& part, uint32_t doc) {
+  const v1::Tool& tool = part.segment->doc(doc).definition->tool;
   if (AnyMatches(patterns, tool.name())) return 4;
   if (AnyMatches(patterns, tool.title())) return 3;
   for (const absl::string_view parameter :
-       absl::StrSplit(doc.parameters, '\n', absl::SkipEmpty())) {
+       absl::StrSplit(part.segment->parameters(doc), '\n', absl::SkipEmpty())) {
     if (AnyMatches(patterns, parameter)) return 2;
   }
   return AnyMatches(patterns, tool.description()) ? 1 : 0;
@@ -73,11 +72,8 @@ float FieldScore(const Patterns& patterns, const SearchIndex::Doc& doc) {
 std::vector<std::string> NamesIn(const std::vector<std::string>& queries) {
   std::vector<std::string> out;
   for (const std::string& query : queries) {
-    absl::string_view text = query;
-    if (absl::StartsWithIgnoreCase(text, kSelectPrefix))
-      text.remove_prefix(sizeof(kSelectPrefix) - 1);
     for (const absl::string_view name :
-         absl::StrSplit(text, absl::ByAnyChar(", \t\r\n"), absl::SkipEmpty())) {
+         absl::StrSplit(query, absl::ByAnyChar(", \t\r\n\"'`[]"), absl::SkipEmpty())) {
       if (std::find(out.begin(), out.end(), name) == out.end()) out.emplace_back(name);
     }
   }
@@ -90,25 +86,29 @@ absl::StatusOr<v1::SearchToolsResponse> SearchByRegex(const SearchScope& scope,
                                                       const std::vector<std::string>& patterns) {
   absl::StatusOr<Patterns> compiled = Compile(patterns);
   if (!compiled.ok()) return compiled.status();
-  const std::vector<SearchIndex::Doc>& docs = scope.index().docs();
+  const SearchIndex& index = scope.index();
   const absl::Duration end = Clock::Real().SteadyNow() + kRegexDeadline;
   std::vector<Ranked> found;
-  DocId doc = 0;
-  for (; doc < docs.size(); ++doc) {
-    if (doc % kDocsBetweenLooks == 0 && Clock::Real().SteadyNow() > end) break;
-    if (!scope.Visible(doc)) continue;
-    const float score = FieldScore(*compiled, docs[doc]);
+  size_t looked = 0;
+  bool late = false;
+  scope.ForEach([&](DocId doc) {
+    late = late || (looked % kDocsBetweenLooks == 0 && Clock::Real().SteadyNow() > end);
+    if (late) return;
+    ++looked;
+    const SegmentPart& part = index.PartOf(doc);
+    const float score = FieldScore(*compiled, part, doc - part.first);
     if (score > 0) found.push_back({doc, score, false});
-  }
-  SortRanked(scope.index(), found);
+  });
+  SortRanked(index, found);
 
   v1::SearchToolsResponse response = scope.NewResponse();
   for (const Ranked& one : found) {
     v1::SearchHit* hit = scope.Add(response, one.doc, one.score, "regex", scope.max_results());
     if (hit == nullptr) continue;
-    hit->set_snippet(Snippet(
-        docs[one.doc].definition->tool.description(),
-        [&](absl::string_view sentence) { return AnyMatches(*compiled, sentence) ? 1.0f : 0.0f; }));
+    scope.SetSnippet(
+        one.doc,
+        [&](absl::string_view sentence) { return AnyMatches(*compiled, sentence) ? 1.0f : 0.0f; },
+        *hit);
   }
   std::string message;
   if (found.empty()) {
@@ -116,9 +116,9 @@ absl::StatusOr<v1::SearchToolsResponse> SearchByRegex(const SearchScope& scope,
                            "there are ", scope.HowMany(),
                            ". Try a shorter expression, or plain words with mode RANKED.");
   }
-  if (doc < docs.size()) {
-    absl::StrAppend(&message, message.empty() ? "" : " ", "Time was up after ", doc, " of ",
-                    docs.size(), " tools: the rest was not looked at.");
+  if (late) {
+    absl::StrAppend(&message, message.empty() ? "" : " ", "Time was up after ", looked,
+                    " tools: the rest was not looked at.");
   }
   scope.Say(response, std::move(message));
   return response;
@@ -138,20 +138,19 @@ v1::SearchToolsResponse SearchByNames(const SearchScope& scope,
   for (const std::string& name : names) {
     bool found = false;
     for (const DocId doc : FindNamed(scope.index(), name)) {
-      if (!scope.Visible(doc)) continue;
+      if (!scope.May(doc)) continue;
       found = true;
       if (given.insert(doc).second) scope.Add(response, doc, 1, "select", limit);
     }
     if (found) continue;
     const ToolEntry* entry = scope.snapshot().Find(name);
-    if (entry != nullptr && entry->definition->quarantined && scope.Knows(*entry->definition)) {
+    if (entry != nullptr && entry->definition->quarantined &&
+        scope.view().Knows(*entry->definition)) {
       problems.push_back(absl::StrCat(ForMessage(name), " is quarantined (DescribeTool says why)"));
       continue;
     }
     std::vector<absl::string_view> all;
-    for (DocId doc = 0; doc < scope.index().docs().size(); ++doc) {
-      if (scope.Visible(doc)) all.push_back(scope.index().docs()[doc].name());
-    }
+    scope.ForEach([&](DocId doc) { all.push_back(scope.index().name(doc)); });
     const std::vector<std::string> nearest = NearestNames(name, all, 3);
     problems.push_back(
         absl::StrCat(ForMessage(name), " is no tool's exact name",

@@ -6,24 +6,18 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "absl/synchronization/mutex.h"
 #include "registry/base/errors.h"
 #include "registry/base/status_macros.h"
 #include "registry/search/answer.h"
-#include "registry/search/index.h"
 #include "registry/search/modes.h"
-#include "registry/search/query.h"
+#include "registry/search/operators.h"
 
 namespace toolrack {
 namespace {
 
 constexpr size_t kMaxQueryBytes = 16 << 10;
 constexpr int kMaxQueries = 16;
-constexpr char kSelectPrefix[] = "select:";
 
 // All phrasings that are not blank.
 absl::StatusOr<std::vector<std::string>> QueriesOf(const v1::SearchToolsRequest& request) {
@@ -43,52 +37,15 @@ absl::StatusOr<std::vector<std::string>> QueriesOf(const v1::SearchToolsRequest&
     return RequestInvalid("query", "a longer one",
                           absl::StrCat("a query has at most ", kMaxQueryBytes, " bytes"));
   }
-  if (out.empty()) {
-    return RequestInvalid("query", "",
-                          "say in some words what the tool should do; ListTools lists all");
-  }
   return out;
 }
 
 }  // namespace
 
-struct Searcher::State {
-  const Registry* registry;
-  absl::Mutex mutex;
-  std::shared_ptr<const SearchIndex> index ABSL_GUARDED_BY(mutex);
-  absl::Mutex building ABSL_ACQUIRED_BEFORE(mutex);
+Searcher::Searcher(Registry* registry, const SearchParams& params)
+    : registry_(registry), live_(registry, params) {}
 
-  std::shared_ptr<const SearchIndex> Current() {
-    absl::MutexLock lock(&mutex);
-    return index;
-  }
-
-  // The index of the snapshot's definitions. Who comes while it is being built waits for it.
-  std::shared_ptr<const SearchIndex> IndexOf(const Snapshot& snapshot) {
-    const auto fits = [&snapshot](const std::shared_ptr<const SearchIndex>& candidate) {
-      return candidate != nullptr &&
-             candidate->definitions_revision() == snapshot.definitions_revision();
-    };
-    std::shared_ptr<const SearchIndex> current = Current();
-    if (fits(current)) return current;
-    absl::MutexLock build_lock(&building);
-    current = Current();
-    if (fits(current)) return current;
-    std::shared_ptr<const SearchIndex> built = SearchIndex::Build(snapshot);
-    absl::MutexLock lock(&mutex);
-    // A search that began before the last change must not throw a newer index away.
-    if (index == nullptr || index->definitions_revision() < built->definitions_revision()) {
-      index = built;
-    }
-    return built;
-  }
-};
-
-Searcher::Searcher(const Registry* registry) : state_(std::make_unique<State>()) {
-  state_->registry = registry;
-}
-
-Searcher::~Searcher() = default;
+SearchIndexes Searcher::Indexes() { return live_.At(registry_->Peek().definitions_revision()); }
 
 absl::StatusOr<v1::SearchToolsResponse> Searcher::Search(const v1::SearchToolsRequest& request,
                                                          const ToolVisibility& visible) {
@@ -97,16 +54,41 @@ absl::StatusOr<v1::SearchToolsResponse> Searcher::Search(const v1::SearchToolsRe
                           "it must not be negative");
   }
   TR_ASSIGN_OR_RETURN(std::vector<std::string> queries, QueriesOf(request));
-  const SnapshotPtr snapshot = state_->registry->snapshot();
-  const std::shared_ptr<const SearchIndex> index = state_->IndexOf(*snapshot);
+  const SnapshotPtr snapshot = registry_->snapshot();
+  const SearchIndexes indexes = live_.At(snapshot->definitions_revision());
+  const SearchScope scope(*snapshot, indexes, request, visible);
+  using Kind = QueryOperators::Kind;
 
-  SearchScope scope(*snapshot, *index, request, visible);
-  const bool select = request.mode() == v1::SEARCH_MODE_SELECT ||
-                      (request.mode() != v1::SEARCH_MODE_REGEX &&
-                       absl::StartsWithIgnoreCase(queries.front(), kSelectPrefix));
-  if (select) return SearchByNames(scope, queries);
-  if (request.mode() == v1::SEARCH_MODE_REGEX) return SearchByRegex(scope, queries);
-  return SearchByWords(scope, queries);
+  // Patterns are not taken apart: `^foo` and `/` mean something in them.
+  if (request.mode() == v1::SEARCH_MODE_REGEX && !queries.empty()) {
+    return SearchByRegex(scope, queries);
+  }
+  std::vector<QueryOperators> parsed;
+  for (const std::string& query : queries) parsed.push_back(ReadOperators(query));
+  const auto texts_of = [&parsed] {
+    std::vector<std::string> texts;
+    for (QueryOperators& query : parsed) texts.push_back(std::move(query.text));
+    return texts;
+  };
+  const auto all = [&parsed](Kind kind) {
+    return !parsed.empty() && std::all_of(parsed.begin(), parsed.end(),
+                                          [kind](const auto& query) { return query.kind == kind; });
+  };
+  if (!parsed.empty() &&
+      (request.mode() == v1::SEARCH_MODE_SELECT || parsed.front().kind == Kind::kSelect)) {
+    if (parsed.front().kind == Kind::kSelect) return SearchByNames(scope, texts_of());
+    return SearchByNames(scope, queries);
+  }
+  if (all(Kind::kRegex)) return SearchByRegex(scope, texts_of());
+  // What is left of an operator without words is browsed, unless there are words elsewhere.
+  const auto is_bare = [](const QueryOperators& query) {
+    return query.must.empty() && absl::StripAsciiWhitespace(query.text).empty();
+  };
+  if (std::all_of(parsed.begin(), parsed.end(), is_bare) && scope.vector() == nullptr) {
+    return Browse(scope, parsed.empty() ? QueryOperators() : parsed.front());
+  }
+  if (parsed.empty()) parsed.emplace_back();
+  return SearchByWords(scope, parsed);
 }
 
 }  // namespace toolrack

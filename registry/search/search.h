@@ -1,32 +1,33 @@
-// Finding tools: the one door to search.
+// Finding tools: the one door to search, for SearchTools and for `__tool_search`.
 #ifndef TOOLRACK_REGISTRY_SEARCH_SEARCH_H_
 #define TOOLRACK_REGISTRY_SEARCH_SEARCH_H_
 
-#include <functional>
-#include <memory>
-
 #include "absl/status/statusor.h"
 #include "registry/registry.h"
+#include "registry/search/live_index.h"
 #include "toolrack/v1/tool_service.pb.h"
 
 namespace toolrack {
 
-// Searches the registry's newest snapshot. The index is built for one definitions_revision and
-// shared by all searches of that revision; quarantined tools are never found. Thread-safe. The
-// first search after a change pays for the index (some 20 µs a tool): call it off the gRPC threads.
+// Searches the registry as it is (live_index.h says how new that is at least); `revision` tells.
+// Quarantined tools are never found, only told of. Thread-safe. Takes up to some milliseconds: call
+// it off the gRPC threads.
 class Searcher {
  public:
-  explicit Searcher(const Registry* registry);  // outlives this
-  ~Searcher();
+  explicit Searcher(Registry* registry, const SearchParams& params = {});  // outlives this
 
-  // REQUEST_INVALID for an empty query or a regular expression that RE2 does not take.
-  // Only what is visible is found, named or counted.
+  // REQUEST_INVALID for a bad `max_results`, too many or too long queries, or a regular expression
+  // that RE2 does not take. An empty query browses. Only what is visible is found, named or
+  // counted.
   absl::StatusOr<v1::SearchToolsResponse> Search(const v1::SearchToolsRequest& request,
                                                  const ToolVisibility& visible = {});
 
+  // Brings the index up to date and gives it, for measuring.
+  SearchIndexes Indexes();
+
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  Registry* const registry_;
+  LiveIndex live_;
 };
 
 }  // namespace toolrack

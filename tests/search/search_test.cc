@@ -1,12 +1,10 @@
-#include "registry/search/search.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
 #include "registry/base/errors.h"
 #include "registry/base/utf8.h"
-#include "tests/registry/fake_backend.h"
+#include "tests/search/search_rig.h"
 
 namespace toolrack {
 namespace {
@@ -18,61 +16,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
-
-v1::Tool Described(const char* name, const char* description, const char* schema = nullptr) {
-  v1::Tool tool = MakeToolDefinition(name, description);
-  if (schema != nullptr) tool.set_input_schema(schema);
-  return tool;
-}
-
-class SearchTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    Publish(
-        "github",
-        {Described("search_repositories",
-                   "Find GitHub repositories by name, description or topic."),
-         Described(
-             "create_issue", "Create a new issue in a repository.",
-             R"({"type":"object","properties":{"labels":{"type":"array","description":"Labels such as triage"}}})"),
-         Described("get_file_contents", "Get the contents of a file or directory.")});
-    Publish("weather",
-            {Described("get_forecast", "Weather forecast for a city. Covers the next seven days."),
-             Described("getAirQuality", "Air quality index.")});
-    Publish("zh", {Described("tianqi", "查询指定城市的天气情况。返回温度和湿度。")});
-    Publish("fs", {Described("read_file", "Reads a file from disk."),
-                   Described("write_file", "Writes a file to disk."),
-                   Described("search", "Search files by content.")});
-  }
-
-  void Publish(const char* ns, std::vector<v1::Tool> tools) {
-    ASSERT_TRUE(
-        registry_.Publish(worker_, ns, std::move(tools), v1::PUBLISH_MODE_BEST_EFFORT).ok());
-  }
-  v1::SearchToolsResponse Search(const v1::SearchToolsRequest& request) {
-    const auto response = searcher_.Search(request);
-    EXPECT_TRUE(response.ok()) << response.status();
-    return response.ok() ? *response : v1::SearchToolsResponse();
-  }
-  v1::SearchToolsResponse Search(const char* query) {
-    v1::SearchToolsRequest request;
-    request.set_query(query);
-    return Search(request);
-  }
-  static std::vector<std::string> Names(const v1::SearchToolsResponse& response) {
-    std::vector<std::string> names;
-    for (const auto& hit : response.hits()) names.push_back(hit.tool().name());
-    return names;
-  }
-  std::string First(const char* query) {
-    const auto response = Search(query);
-    return response.hits_size() == 0 ? "" : response.hits(0).tool().name();
-  }
-
-  Registry registry_{RegistryOptions{}};
-  std::shared_ptr<FakeBackend> worker_ = MakeWorker("w");
-  Searcher searcher_{&registry_};
-};
 
 TEST_F(SearchTest, WordsFindWhatTheyDescribe) {
   EXPECT_EQ(First("find a repository on GitHub"), "github__search_repositories");
@@ -230,9 +173,6 @@ TEST_F(SearchTest, BadRequestsAreRefusedByField) {
     return MetadataOf(status)["field"];
   };
   v1::SearchToolsRequest request;
-  EXPECT_EQ(field(request), "query");
-  request.set_query(" \n");
-  EXPECT_EQ(field(request), "query");
   request.set_query("x");
   request.set_max_results(-1);
   EXPECT_EQ(field(request), "max_results");
@@ -280,12 +220,15 @@ TEST_F(SearchTest, AChangeOfTheRegistryIsSeenByTheNextSearch) {
   EXPECT_THAT(Search("zeppelin").hits(), IsEmpty());
 }
 
-TEST_F(SearchTest, QuarantinedToolsAreNotFoundButSelectTellsOfThem) {
+TEST_F(SearchTest, QuarantinedToolsAreNotFoundButToldOf) {
   v1::Tool bad = Described("zeppelin", "Books a zeppelin.");
   bad.set_input_schema("{");
   Publish("bad", {bad});
-  EXPECT_THAT(Search("zeppelin").hits(), IsEmpty());
+  const auto response = Search("zeppelin");
+  EXPECT_THAT(response.hits(), IsEmpty());
+  EXPECT_THAT(response.message(), HasSubstr("not callable (DescribeTool says why): bad__zeppelin"));
   EXPECT_THAT(Search("select:bad__zeppelin").message(), HasSubstr("quarantined"));
+  EXPECT_THAT(Search("weather").message(), Not(HasSubstr("uarantined")));
 }
 
 TEST_F(SearchTest, TheSameQuestionGivesTheSameBytes) {
