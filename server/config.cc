@@ -21,6 +21,7 @@
 #include "google/protobuf/message.h"
 #include "registry/base/errors.h"
 #include "registry/call/scrub.h"
+#include "renderers/catalog.h"
 #include "server/config_fields.h"
 #include "server/rpc/address.h"
 #include "server/tools/http_request.h"
@@ -167,7 +168,7 @@ bool IsPrincipalName(absl::string_view name) {
          absl::ascii_isalnum(static_cast<unsigned char>(name.front()));
 }
 
-// Principals, rules and patterns: what the table of fields cannot say.
+// Principals, rules, renderers and patterns: what the table of fields cannot say.
 void CheckAccess(const v1::Config& config, std::vector<ConfigMistake>& mistakes) {
   const auto wrong = [&mistakes](std::string path, std::string message) {
     mistakes.push_back({0, 0, std::move(path), std::move(message)});
@@ -222,6 +223,26 @@ void CheckAccess(const v1::Config& config, std::vector<ConfigMistake>& mistakes)
     if (!fault.empty()) {
       wrong(absl::StrCat("builtin.http.methods[", i, "]"),
             absl::StrCat(fault, "; got ", ForMessage(http.methods(i), 60)));
+    }
+  }
+  for (int i = 0; i < config.renderers().rules_size(); ++i) {
+    const v1::RendererRule& rule = config.renderers().rules(i);
+    const std::string path = absl::StrCat("renderers.rules[", i, "]");
+    if (rule.models().empty()) {
+      wrong(path, "needs `models`: model ids or provider schemes, `*` stands for any characters");
+    }
+    if (rule.renderers().empty()) {
+      wrong(path, "needs `renderers`: names of renderers, best first");
+    }
+    for (int m = 0; m < rule.models_size(); ++m) {
+      if (rule.models(m).empty())
+        wrong(absl::StrCat(path, ".models[", m, "]"), "must not be empty");
+    }
+    for (int r = 0; r < rule.renderers_size(); ++r) {
+      if (FindRenderer(rule.renderers(r)).ok()) continue;
+      wrong(absl::StrCat(path, ".renderers[", r, "]"),
+            absl::StrCat("there is no renderer ", ForMessage(rule.renderers(r), 60),
+                         "; `toolrack renderers` lists them"));
     }
   }
   for (int i = 0; i < config.results().scrub_patterns_size(); ++i) {

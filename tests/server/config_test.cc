@@ -63,6 +63,28 @@ drain_grace: 0s
   EXPECT_TRUE(config.has_drain_grace());
 }
 
+TEST(Config, RendererRulesNameRenderersThatThereAre) {
+  const v1::Config config = Good(R"(
+renderers:
+  o200k_file: /x/o200k_base.tiktoken
+  rules:
+    - models: ["acme-*", Acme/Rocket]
+      renderers: [rolling_developer, harmony]
+)");
+  EXPECT_EQ(config.renderers().o200k_file(), "/x/o200k_base.tiktoken");
+  EXPECT_EQ(config.renderers().rules(0).renderers(1), "harmony");
+  EXPECT_EQ(
+      MistakesOf("renderers:\n  rules:\n    - models: [a]\n      renderers: [harmony, harmny]\n"),
+      "f.yaml:4:28: renderers.rules[0].renderers[1]: there is no renderer harmny; `toolrack "
+      "renderers` lists them");
+  const std::string bare =
+      MistakesOf("renderers:\n  rules:\n    - models: ['']\n    - renderers: [claude]\n");
+  EXPECT_NE(bare.find("renderers.rules[0]: needs `renderers`"), std::string::npos) << bare;
+  EXPECT_NE(bare.find("renderers.rules[0].models[0]: must not be empty"), std::string::npos)
+      << bare;
+  EXPECT_NE(bare.find("renderers.rules[1]: needs `models`"), std::string::npos) << bare;
+}
+
 TEST(Config, ReadsJson) {
   const v1::Config config = Good(R"({
 	"limits": {"max_tools": 5, "max_message_bytes": "64KiB", "max_arguments_bytes": 1024},
