@@ -7,8 +7,11 @@
 
 namespace toolrack {
 
-Session::Session(v1::Session opened, absl::Duration ttl, absl::Duration now)
-    : opened_(std::move(opened)), ttl_(ttl), last_used_ns_(absl::ToInt64Nanoseconds(now)) {}
+Session::Session(v1::Session opened, PinnedToolsPtr pinned, absl::Duration ttl, absl::Duration now)
+    : opened_(std::move(opened)),
+      prompt_(std::move(pinned)),
+      ttl_(ttl),
+      last_used_ns_(absl::ToInt64Nanoseconds(now)) {}
 
 void Session::Count(Ended ended, uint64_t argument_bytes, uint64_t result_bytes) {
   calls_.fetch_add(1, std::memory_order_relaxed);
@@ -56,6 +59,25 @@ std::vector<v1::LoadedTool> Session::loaded_tools() const {
     tool.set_digest(digest);
   }
   return out;
+}
+
+PromptBase Session::Boundary(PinnedToolsPtr tools, const ToolVisibility& visible) {
+  PromptBase base{std::move(tools), {}};
+  {
+    absl::MutexLock lock(&mu_);
+    for (auto at = loaded_.begin(); at != loaded_.end();) {
+      const PinnedTools::Item* item = base.tools->Find(at->first);
+      if (item == nullptr || item->disabled || (visible && !visible(*item->definition))) {
+        at = loaded_.erase(at);
+        continue;
+      }
+      at->second = item->definition->tool.digest();
+      base.loaded.push_back(at->first);
+      ++at;
+    }
+  }
+  prompt_.Rebase(base);
+  return base;
 }
 
 bool Session::SawAnother(const v1::Tool& tool) const {

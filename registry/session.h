@@ -19,8 +19,10 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "registry/base/clock.h"
+#include "registry/session_prompt.h"
 #include "registry/snapshot.h"
 #include "registry/tool.h"
+#include "registry/tool_filter.h"
 #include "toolrack/v1/session.pb.h"
 #include "toolrack/v1/session_service.pb.h"
 
@@ -30,13 +32,16 @@ namespace toolrack {
 // it is over.
 class Session {
  public:
-  // `opened` has what never changes: id, principal, what was asked for, pinned revision, ttl, time.
-  Session(v1::Session opened, absl::Duration ttl, absl::Duration now);
+  // `opened` has what never changes: id, principal, what was asked for, ttl, time.
+  Session(v1::Session opened, PinnedToolsPtr pinned, absl::Duration ttl, absl::Duration now);
 
   const std::string& id() const { return opened_.session_id(); }
   const std::string& principal() const { return opened_.principal(); }
   absl::Duration ttl() const { return ttl_; }
-  uint64_t pinned_revision() const { return opened_.pinned_revision(); }
+  // Moves at a boundary of its prompt.
+  uint64_t pinned_revision() const { return prompt_.revision(); }
+  const std::string& renderer() const { return opened_.renderer(); }
+  const std::string& model() const { return opened_.model(); }
   const v1::ToolFilter& filters() const { return opened_.filters(); }
   const v1::RetryPolicy& retry_policy() const { return opened_.retry_policy(); }
   // Closed or expired.
@@ -52,6 +57,12 @@ class Session {
   Loaded Load(const v1::Tool& tool, size_t max_tools);
   bool Unload(absl::string_view name);
   std::vector<v1::LoadedTool> loaded_tools() const;  // sorted by name
+
+  // Its prompt's prefix and deltas.
+  SessionPrompt& prompt() { return prompt_; }
+  // The model is shown everything anew, from `tools`: what is loaded is loaded as defined there,
+  // and what is not there, disabled or hidden is not loaded any more.
+  PromptBase Boundary(PinnedToolsPtr tools, const ToolVisibility& visible);
 
   // Whether the definition is not the one that the session has seen: loaded with another digest,
   // or not loaded and newer than the pinned revision.
@@ -71,6 +82,7 @@ class Session {
   };
 
   const v1::Session opened_;
+  SessionPrompt prompt_;
   const absl::Duration ttl_;
   std::atomic<bool> over_{false};
   std::atomic<int64_t> last_used_ns_;  // Clock::SteadyNow

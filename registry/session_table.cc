@@ -125,12 +125,11 @@ absl::StatusOr<v1::Session> SessionTable::Open(const v1::OpenSessionRequest& req
   opened.set_model(request.model());
   if (request.has_filters()) *opened.mutable_filters() = request.filters();
   if (request.has_retry_policy()) *opened.mutable_retry_policy() = request.retry_policy();
-  opened.set_pinned_revision(snapshot->revision());
   opened.set_epoch(parts_.registry->epoch());
   SetDuration(ttl, *opened.mutable_ttl());
   SetTimestamp(wall_at_zero_ + now, *opened.mutable_open_time());
   *opened.mutable_metadata() = request.metadata();
-  const auto session = std::make_shared<Session>(std::move(opened), ttl, now);
+  const auto session = std::make_shared<Session>(std::move(opened), Pin(*snapshot), ttl, now);
   v1::LoadToolsResponse loaded;
   for (const std::string& name : request.loaded_tools()) {
     LoadOne(*session, name, snapshot->Find(name), loaded);
@@ -167,6 +166,14 @@ absl::StatusOr<v1::Session> SessionTable::Open(const v1::OpenSessionRequest& req
   v1::Session out = Describe(*session, /*all=*/true);
   *out.mutable_not_loaded() = loaded.not_loaded();
   return out;
+}
+
+PinnedToolsPtr SessionTable::Pin(const Snapshot& snapshot) {
+  absl::MutexLock lock(&pin_mu_);
+  if (pinned_ != nullptr && pinned_->revision() == snapshot.revision()) return pinned_;
+  PinnedToolsPtr made = PinnedTools::Of(snapshot, pinned_.get());
+  if (pinned_ == nullptr || pinned_->revision() < made->revision()) pinned_ = made;
+  return made;
 }
 
 bool SessionTable::IsDue(const Session& session, absl::Duration now) const {
@@ -438,6 +445,7 @@ void SessionTable::OnTimer() {
 
 v1::Session SessionTable::Describe(const Session& session, bool all) const {
   v1::Session out = session.opened_;
+  out.set_pinned_revision(session.pinned_revision());
   *out.mutable_counters() = session.counters();
   if (session.in_flight_.load() == 0) {
     SetTimestamp(wall_at_zero_ + absl::Nanoseconds(session.last_used_ns_.load()) + session.ttl(),

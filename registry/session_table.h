@@ -96,6 +96,9 @@ class SessionTable {
   absl::StatusOr<std::shared_ptr<Session>> Peek(absl::string_view id,
                                                 absl::string_view principal) const;
 
+  // The definitions of the newest snapshot; one object for one revision.
+  PinnedToolsPtr Newest() { return Pin(*parts_.registry->snapshot()); }
+
   size_t size() const;
   // Opens no more.
   void Drain();
@@ -124,6 +127,7 @@ class SessionTable {
   void ArmNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnTimer();
   ToolVisibility VisibilityOf(const Session& session) const;
+  PinnedToolsPtr Pin(const Snapshot& snapshot);
   void LoadOne(Session& session, absl::string_view name, const ToolEntry* entry,
                v1::LoadToolsResponse& response) const;
   v1::Session Describe(const Session& session, bool all) const;
@@ -137,6 +141,8 @@ class SessionTable {
   // Wall time when the steady clock was 0.
   const absl::Time wall_at_zero_;
   std::vector<SessionHost*> hosts_;  // fixed before the first Open
+  absl::Mutex pin_mu_;
+  PinnedToolsPtr pinned_ ABSL_GUARDED_BY(pin_mu_);  // the newest that was asked for
   // What timers hold: they may fire when this is gone.
   struct Alive;
   const std::shared_ptr<Alive> alive_;

@@ -15,6 +15,7 @@
 #include "registry/base/timers.h"
 #include "registry/builtin/result_read.h"
 #include "registry/tool_server.h"
+#include "renderers/o200k.h"
 #include "server/audit_log.h"
 #include "server/config.h"
 #include "server/hooks/hook_hub.h"
@@ -25,6 +26,7 @@
 #include "server/rpc/grpc_server.h"
 #include "server/rpc/listen.h"
 #include "server/rpc/runtime_dir.h"
+#include "server/server_options.h"
 #include "server/services/services.h"
 
 namespace toolrack {
@@ -55,77 +57,6 @@ struct Scope {
 };
 constexpr Scope kScopes[] = {{"agent", 24}, {"worker", 16}, {"control", 8}};
 
-void LogCall(const CallRecord& call) {
-  LogInfo(absl::StrCat("call id=", ForMessage(call.call_id), " tool=", ForMessage(call.tool),
-                       " principal=", call.principal, " outcome=", call.outcome,
-                       " us=", absl::ToInt64Microseconds(call.duration),
-                       " in=", call.argument_bytes, " out=", call.result_bytes,
-                       call.backend.empty() ? "" : " backend=", ForMessage(call.backend),
-                       call.attempts > 1 ? absl::StrCat(" attempts=", call.attempts) : ""));
-}
-
-PinMode PinModeOf(const v1::Config& config) {
-  if (config.pinning() == "off") return PinMode::kOff;
-  return config.pinning() == "enforce" ? PinMode::kEnforce : PinMode::kWarn;
-}
-
-RegistryOptions ToRegistryOptions(const v1::Config& config, Pins* pins,
-                                  const Principals* principals) {
-  RegistryOptions options;
-  options.pins = pins;
-  options.may_register = [principals](absl::string_view principal, absl::string_view ns) {
-    return principals->CheckNamespaceOwner(principal, ns);
-  };
-  options.limits = config.limits();
-  options.validation = config.validation();
-  options.tools.assign(config.tools().begin(), config.tools().end());
-  return options;
-}
-
-// `audit` may be null.
-PipelineOptions ToPipelineOptions(const v1::Config& config, AuditLog* audit) {
-  PipelineOptions options;
-  options.limits = config.limits();
-  options.results = config.results();
-  options.breaker = config.breaker();
-  options.max_attempts = config.workers().max_attempts();
-  options.coerce = config.validation().coerce();
-  const bool log = config.log().calls();
-  if (log || audit != nullptr) {
-    options.on_call = [log, audit](const CallRecord& call) {
-      if (log && LogEnabled(LogLevel::kInfo)) LogCall(call);
-      if (audit != nullptr) audit->Add(call);
-    };
-  }
-  options.digest_arguments = audit != nullptr;
-  if (audit != nullptr && config.audit().required()) {
-    options.may_call = [audit] {
-      return audit->writable() ? absl::OkStatus() : AuditUnavailable(audit->file());
-    };
-  }
-  return options;
-}
-
-HookSession::Options ToHookOptions(const v1::Config& config, const Registry& registry) {
-  HookSession::Options options;
-  options.epoch = registry.epoch();
-  // The control socket takes the largest result on top of what any message may have.
-  options.max_message_bytes =
-      config.results().max_result_bytes() + config.limits().max_message_bytes();
-  options.max_queue = config.hooks().max_queue();
-  options.results.max_bytes = config.results().max_result_bytes();
-  options.results.max_json_depth = config.limits().max_json_depth();
-  return options;
-}
-
-WorkerHubOptions ToHubOptions(const v1::Config& config) {
-  WorkerHubOptions options;
-  options.workers = config.workers();
-  options.limits = config.limits();
-  options.max_result_bytes = config.results().max_result_bytes();
-  return options;
-}
-
 }  // namespace
 
 absl::string_view Version() { return "0.1.0"; }
@@ -133,10 +64,11 @@ absl::string_view Version() { return "0.1.0"; }
 // In order of building; taken down the other way round, after Stop.
 struct Server::Parts {
   Parts(v1::Config c, ConfigSource s, std::unique_ptr<AuditLog> a,
-        std::unique_ptr<ResultSpill> spill)
+        std::unique_ptr<ResultSpill> spill, std::unique_ptr<const TokenCounter> t)
       : config(std::move(c)),
         source(std::move(s)),
         audit(std::move(a)),
+        tokens(std::move(t)),
         requests("requests", kRequestThreads, config.limits().max_pending_requests()),
         publishing("publish", 1, kPublishQueue),
         blocking("blocking", config.limits().blocking_threads(), kBlockingQueue),
@@ -154,6 +86,7 @@ struct Server::Parts {
         sessions({&registry, timers.get(), &Clock::Real(),
                   [this](absl::string_view who) { return policy.VisibilityOf(who); }},
                  config.limits()),
+        prompts({&registry, &sessions, &policy, tokens.get()}, config.renderers()),
         hooks(&Clock::Real(), config.hooks()),
         pipeline({&registry, timers.get(), &Clock::Real(), &requests, &results, &sessions, &hooks,
                   &principals, &policy, &approvals},
@@ -184,6 +117,7 @@ struct Server::Parts {
   absl::Mutex reload_mu;
   v1::Config reloaded ABSL_GUARDED_BY(reload_mu) = config;  // `config` with what holds by now
   const std::unique_ptr<AuditLog> audit;                    // null: none
+  const std::unique_ptr<const TokenCounter> tokens;         // null: estimates
   const absl::Time start_time = absl::Now();
   const absl::Duration start_steady = Clock::Real().SteadyNow();
   std::unique_ptr<RuntimeDir> dir;
@@ -202,6 +136,7 @@ struct Server::Parts {
   Searcher searcher;
   ResultStore results;
   SessionTable sessions;
+  Prompts prompts;
   HookSet hooks;
   CallPipeline pipeline;
   HookHub hook_streams;
@@ -308,6 +243,7 @@ absl::Status Server::Parts::Build(DaemonControl* control) {
   core.admission = &admission;
   core.policy = &policy;
   core.approvals = &approvals;
+  core.prompts = &prompts;
   for (size_t scope = 0; scope < std::size(kScopes); ++scope) {
     TR_ASSIGN_OR_RETURN(std::unique_ptr<GrpcServer> server, MakeGrpcServer(scope));
     server->SetServing(true);
@@ -365,8 +301,12 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Create(const v1::Config& config,
   if (!whole.audit().file().empty()) {
     TR_ASSIGN_OR_RETURN(audit, AuditLog::Open(whole.audit().file()));
   }
+  std::unique_ptr<const TokenCounter> tokens;
+  if (!whole.renderers().o200k_file().empty()) {
+    TR_ASSIGN_OR_RETURN(tokens, LoadO200k(whole.renderers().o200k_file()));
+  }
   std::unique_ptr<Server> server(new Server(std::make_unique<Parts>(
-      std::move(whole), std::move(source), std::move(audit), std::move(spill))));
+      std::move(whole), std::move(source), std::move(audit), std::move(spill), std::move(tokens))));
   TR_RETURN_IF_ERROR(server->parts_->Build(server.get()));
   return server;
 }

@@ -20,6 +20,7 @@
 #include "server/backends/worker_hub.h"
 #include "server/rpc/admission.h"
 #include "server/rpc/method_stats.h"
+#include "server/services/prompts.h"
 #include "server/services/watch_set.h"
 #include "toolrack/v1/admin_service.pb.h"
 #include "toolrack/v1/config.pb.h"
@@ -56,6 +57,7 @@ struct Core {
   const Admission* admission = nullptr;
   const Policy* policy = nullptr;
   Approvals* approvals = nullptr;
+  Prompts* prompts = nullptr;
 };
 
 }  // namespace toolrack

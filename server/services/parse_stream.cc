@@ -33,7 +33,7 @@ void ParseStream::Handle(bool more) {
       absl::StatusOr<Setting> setting = choose_(in_);
       if (!setting.ok()) return End(setting.status());
       setting_ = *std::move(setting);
-      parser_ = MakeOutputParser(setting_.view->Offered(setting_.spec), *this);
+      parser_ = MakeOutputParser(setting_.view->Offered(setting_.spec), *this, setting_.options);
     }
     if (more) {
       parser_->Feed(in_.text());

@@ -28,6 +28,7 @@ class ParseStream final
   struct Setting {
     RendererSpec spec;
     ToolViewPtr view;
+    ParseOptions options;
   };
   // What the first message asks for.
   using Choose = std::function<absl::StatusOr<Setting>(const v1::ParseOutputStreamRequest&)>;

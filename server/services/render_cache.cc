@@ -1,6 +1,7 @@
 #include "server/services/render_cache.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -10,28 +11,44 @@
 
 namespace toolrack {
 
-ToolView::ToolView(const Snapshot& snapshot, const v1::RenderFilters& filters,
-                   const ToolVisibility& visible)
-    : definitions_revision_(snapshot.definitions_revision()) {
+ToolView::ToolView(const PinnedTools& tools, const v1::RenderFilters& filters,
+                   const v1::ToolFilter& session_filters, const ToolVisibility& visible)
+    : definitions_revision_(tools.definitions_revision()) {
   const ToolFilter filter(filters.categories(), filters.namespaces());
   const absl::flat_hash_set<std::string> names(filters.names().begin(), filters.names().end());
   std::string hidden;
-  snapshot.ForEach("", [&](const ToolEntryPtr& entry) {
+  for (const PinnedTools::Item* item : tools.Sorted()) {
+    const ToolDefinition& definition = *item->definition;
+    const std::string& name = definition.tool.name();
     // Meta tools are the renderers' own to add.
-    if (IsReservedName(entry->name())) return true;
-    if (entry->definition->quarantined || entry->state == v1::TOOL_STATE_QUARANTINED) return true;
-    if (!filter.Matches(*entry) || (!names.empty() && !names.contains(entry->name()))) return true;
-    const bool denied = visible != nullptr && !visible(*entry->definition);
-    if (denied || entry->state == v1::TOOL_STATE_DISABLED) {
-      absl::StrAppend(&hidden, entry->name(), "\n");
+    if (IsReservedName(name)) continue;
+    if (!filter.Matches(definition) || (!names.empty() && !names.contains(name))) continue;
+    if (!Matches(session_filters, definition)) continue;
+    if (item->disabled || (visible != nullptr && !visible(definition))) {
+      absl::StrAppend(&hidden, name, "\n");
     } else {
-      definitions_.push_back(entry->definition);
-      tools_.push_back(&entry->definition->tool);
+      definitions_.push_back(item->definition);
+      tools_.push_back(&definition.tool);
     }
-    return true;
-  });
-  fingerprint_ = Sha256Hex(
-      absl::StrCat(definitions_revision_, "\n", filters.SerializeAsString(), "\n", hidden));
+  }
+  fingerprint_ = Sha256Hex(absl::StrCat(definitions_revision_, "\n", filters.SerializeAsString(),
+                                        "\n", session_filters.SerializeAsString(), "\n", hidden));
+}
+
+ToolView::ToolView(const ToolView& first, const ToolView& second)
+    : definitions_revision_(first.definitions_revision_),
+      fingerprint_(Sha256Hex(absl::StrCat(first.fingerprint_, second.fingerprint_))) {
+  const auto by_name = [](const auto& a, const auto& b) { return a->tool.name() < b->tool.name(); };
+  std::set_union(first.definitions_.begin(), first.definitions_.end(), second.definitions_.begin(),
+                 second.definitions_.end(), std::back_inserter(definitions_), by_name);
+  for (const auto& definition : definitions_) tools_.push_back(&definition->tool);
+}
+
+const v1::Tool* ToolView::Find(absl::string_view name) const {
+  const auto at = std::lower_bound(
+      tools_.begin(), tools_.end(), name,
+      [](const v1::Tool* tool, absl::string_view wanted) { return tool->name() < wanted; });
+  return at != tools_.end() && (*at)->name() == name ? *at : nullptr;
 }
 
 const OfferedTools& ToolView::Offered(const RendererSpec& spec) const {
@@ -41,24 +58,40 @@ const OfferedTools& ToolView::Offered(const RendererSpec& spec) const {
   return *table;
 }
 
-ToolViewPtr RenderCache::View(const v1::RenderFilters& filters, absl::string_view principal,
-                              const ToolVisibility& visible) {
-  const SnapshotPtr snapshot = registry_.snapshot();
-  const std::string key =
-      absl::StrCat(snapshot->revision(), "\n", visible == nullptr ? "" : principal, "\n",
-                   filters.SerializeAsString());
-  {
-    absl::MutexLock lock(&mu_);
-    for (auto at = views_.begin(); at != views_.end(); ++at) {
-      if (at->first != key) continue;
-      views_.splice(views_.begin(), views_, at);
-      return at->second;
-    }
-  }
-  auto view = std::make_shared<const ToolView>(*snapshot, filters, visible);
+ToolViewPtr RenderCache::Kept(const std::string& key) {
   absl::MutexLock lock(&mu_);
-  views_.emplace_front(key, view);
+  for (auto at = views_.begin(); at != views_.end(); ++at) {
+    if (at->first != key) continue;
+    views_.splice(views_.begin(), views_, at);
+    return at->second;
+  }
+  return nullptr;
+}
+
+void RenderCache::Keep(std::string key, ToolViewPtr view) {
+  absl::MutexLock lock(&mu_);
+  views_.emplace_front(std::move(key), std::move(view));
   if (views_.size() > kMaxViews) views_.pop_back();
+}
+
+ToolViewPtr RenderCache::View(const PinnedTools& tools, const v1::RenderFilters& filters,
+                              const v1::ToolFilter& session_filters, absl::string_view seen_by,
+                              const ToolVisibility& visible) {
+  std::string key =
+      absl::StrCat(tools.revision(), "\n", visible == nullptr ? "" : seen_by, "\n",
+                   filters.SerializeAsString(), "\n", session_filters.SerializeAsString());
+  if (ToolViewPtr kept = Kept(key)) return kept;
+  auto view = std::make_shared<const ToolView>(tools, filters, session_filters, visible);
+  Keep(std::move(key), view);
+  return view;
+}
+
+ToolViewPtr RenderCache::Joined(ToolViewPtr first, ToolViewPtr second) {
+  if (first->fingerprint() == second->fingerprint()) return first;
+  std::string key = absl::StrCat("+", first->fingerprint(), second->fingerprint());
+  if (ToolViewPtr kept = Kept(key)) return kept;
+  auto view = std::make_shared<const ToolView>(*first, *second);
+  Keep(std::move(key), view);
   return view;
 }
 
@@ -66,6 +99,7 @@ std::shared_ptr<const v1::RenderInitialResponse> RenderCache::Initial(const Rend
                                                                       const ToolView& view,
                                                                       RenderInput input) {
   std::sort(input.loaded.begin(), input.loaded.end());
+  input.loaded.erase(std::unique(input.loaded.begin(), input.loaded.end()), input.loaded.end());
   std::string key = absl::StrCat(view.fingerprint(), "\n", spec.name(), "\n", input.clock, "\n",
                                  input.options.SerializeAsString());
   for (const std::string& name : input.loaded) absl::StrAppend(&key, "\n", name);

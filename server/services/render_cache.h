@@ -1,5 +1,4 @@
-// What the renderers look at and what they made of it, kept as long as the registry's definitions
-// stay.
+// What the renderers look at and what they made of it.
 #ifndef TOOLRACK_SERVER_SERVICES_RENDER_CACHE_H_
 #define TOOLRACK_SERVER_SERVICES_RENDER_CACHE_H_
 
@@ -13,6 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
+#include "registry/pinned_tools.h"
 #include "registry/registry.h"
 #include "registry/tool_filter.h"
 #include "renderers/output.h"
@@ -21,15 +21,19 @@
 
 namespace toolrack {
 
-// The tools of one snapshot that pass the filters and may be seen, without the quarantined and the
-// disabled ones; those whose backend is away stay, so that a restart changes no prompt. Immutable,
-// thread-safe.
+// The tools of one snapshot that pass the filters (a request's and a session's) and may be seen,
+// without the quarantined and the disabled ones; those whose backend is away stay, so that a
+// restart changes no prompt. Immutable, thread-safe.
 class ToolView {
  public:
-  ToolView(const Snapshot& snapshot, const v1::RenderFilters& filters,
-           const ToolVisibility& visible);
+  ToolView(const PinnedTools& tools, const v1::RenderFilters& filters,
+           const v1::ToolFilter& session_filters, const ToolVisibility& visible);
+  // Those of `first`, and those of `second` that it does not have.
+  ToolView(const ToolView& first, const ToolView& second);
 
   ToolSpan tools() const { return tools_; }
+  // Null when there is none.
+  const v1::Tool* Find(absl::string_view name) const;
   uint64_t definitions_revision() const { return definitions_revision_; }
   // Equal for views that render to the same bytes.
   const std::string& fingerprint() const { return fingerprint_; }
@@ -38,7 +42,6 @@ class ToolView {
 
  private:
   const uint64_t definitions_revision_;
-  // Definitions only: a snapshot would keep backends that are gone.
   std::vector<std::shared_ptr<const ToolDefinition>> definitions_;
   std::vector<const v1::Tool*> tools_;
   std::string fingerprint_;
@@ -51,21 +54,27 @@ using ToolViewPtr = std::shared_ptr<const ToolView>;
 // first.
 class RenderCache {
  public:
-  static constexpr size_t kMaxViews = 16;
+  static constexpr size_t kMaxViews = 64;
   static constexpr size_t kMaxPromptBytes = 64 << 20;
 
   explicit RenderCache(const Registry* registry) : registry_(*registry) {}
 
-  // Of the newest snapshot, as this principal may see it.
-  ToolViewPtr View(const v1::RenderFilters& filters, absl::string_view principal,
+  // As `seen_by` may see them: who, and by which rules.
+  ToolViewPtr View(const PinnedTools& tools, const v1::RenderFilters& filters,
+                   const v1::ToolFilter& session_filters, absl::string_view seen_by,
                    const ToolVisibility& visible);
+  // See ToolView; `first` itself when both are the same.
+  ToolViewPtr Joined(ToolViewPtr first, ToolViewPtr second);
   // With revision and epoch.
   std::shared_ptr<const v1::RenderInitialResponse> Initial(const RendererSpec& spec,
                                                            const ToolView& view, RenderInput input);
 
  private:
+  ToolViewPtr Kept(const std::string& key);
+  void Keep(std::string key, ToolViewPtr view);
+
   using Prompt = std::shared_ptr<const v1::RenderInitialResponse>;
-  struct Kept {
+  struct KeptPrompt {
     std::string key;
     Prompt prompt;
     size_t bytes;
@@ -73,8 +82,8 @@ class RenderCache {
   const Registry& registry_;
   absl::Mutex mu_;
   std::list<std::pair<std::string, ToolViewPtr>> views_ ABSL_GUARDED_BY(mu_);  // newest use first
-  std::list<Kept> prompts_ ABSL_GUARDED_BY(mu_);
-  absl::flat_hash_map<std::string, std::list<Kept>::iterator> by_key_ ABSL_GUARDED_BY(mu_);
+  std::list<KeptPrompt> prompts_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<std::string, std::list<KeptPrompt>::iterator> by_key_ ABSL_GUARDED_BY(mu_);
   size_t bytes_ ABSL_GUARDED_BY(mu_) = 0;
 };
 

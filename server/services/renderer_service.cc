@@ -13,7 +13,7 @@
 #include "server/rpc/unary.h"
 #include "server/services/core.h"
 #include "server/services/parse_stream.h"
-#include "server/services/render_cache.h"
+#include "server/services/prompts.h"
 #include "server/services/services.h"
 #include "toolrack/v1/renderer_service.grpc.pb.h"
 
@@ -24,7 +24,7 @@ class RendererService final : public v1::RendererService::CallbackService {
  public:
   explicit RendererService(const Core* core)
       : core_(*core),
-        cache_(core->registry),
+        prompts_(*core->prompts),
         max_pending_(core->config.limits().max_pending_requests()),
         list_(core->methods->Get("RendererService/ListRenderers")),
         resolve_(core->methods->Get("RendererService/ResolveRenderer")),
@@ -59,7 +59,7 @@ class RendererService final : public v1::RendererService::CallbackService {
                         if (request->model().empty()) {
                           return RequestInvalid("model", "", "a model id or a provider scheme");
                         }
-                        return toolrack::ResolveRenderer(request->model());
+                        return prompts_.Resolve(request->model());
                       });
   }
 
@@ -71,7 +71,7 @@ class RendererService final : public v1::RendererService::CallbackService {
         [this, request,
          who = Admit(context, initial_)]() -> absl::StatusOr<v1::RenderInitialResponse> {
           TR_RETURN_IF_ERROR(who.status());
-          return Prompt(*request, *who);
+          return Prompt(*request, *who, &Prompts::Initial);
         });
   }
 
@@ -84,7 +84,7 @@ class RendererService final : public v1::RendererService::CallbackService {
          who = Admit(context, boundary_)]() -> absl::StatusOr<v1::RenderBoundaryResponse> {
           TR_RETURN_IF_ERROR(who.status());
           v1::RenderBoundaryResponse out;
-          TR_ASSIGN_OR_RETURN(*out.mutable_prompt(), Prompt(*request, *who));
+          TR_ASSIGN_OR_RETURN(*out.mutable_prompt(), Prompt(*request, *who, &Prompts::Boundary));
           return out;
         });
   }
@@ -96,11 +96,10 @@ class RendererService final : public v1::RendererService::CallbackService {
                     [this, request,
                      who = Admit(context, load_)]() -> absl::StatusOr<v1::RenderToolLoadResponse> {
                       TR_RETURN_IF_ERROR(who.status());
-                      TR_ASSIGN_OR_RETURN(const RendererSpec spec, Choose(*request));
-                      const ToolViewPtr view = View({}, *who);
-                      return toolrack::RenderToolLoad(
-                          spec, {view->tools(), {}, 0, request->options(), nullptr},
-                          {request->names().begin(), request->names().end()}, request->call_id());
+                      TR_ASSIGN_OR_RETURN(const Target target, Choose(*request, *who));
+                      return prompts_.Load(target, {{}, {}, 0, request->options(), nullptr},
+                                           {request->names().begin(), request->names().end()},
+                                           request->call_id());
                     });
   }
 
@@ -112,10 +111,10 @@ class RendererService final : public v1::RendererService::CallbackService {
         [this, request,
          who = Admit(context, changes_)]() -> absl::StatusOr<v1::RenderChangesResponse> {
           TR_RETURN_IF_ERROR(who.status());
-          TR_ASSIGN_OR_RETURN(const RendererSpec spec, Choose(*request));
-          const ToolViewPtr view = View(request->filters(), *who);
-          return toolrack::RenderChanges(spec, {view->tools(), {}, 0, request->options(), nullptr},
-                                         {request->known().begin(), request->known().end()});
+          TR_ASSIGN_OR_RETURN(const Target target, Choose(*request, *who));
+          return prompts_.Changes(target, request->filters(),
+                                  {{}, {}, 0, request->options(), nullptr},
+                                  {request->known().begin(), request->known().end()});
         });
   }
 
@@ -124,13 +123,14 @@ class RendererService final : public v1::RendererService::CallbackService {
                                           v1::RenderHistoryResponse* response) override {
     return AnswerOn(
         core_.executor, max_pending_, context, response, history_,
-        [request, who = Admit(context, history_)]() -> absl::StatusOr<v1::RenderHistoryResponse> {
+        [this, request,
+         who = Admit(context, history_)]() -> absl::StatusOr<v1::RenderHistoryResponse> {
           TR_RETURN_IF_ERROR(who.status());
-          TR_ASSIGN_OR_RETURN(const RendererSpec spec, Choose(*request));
+          TR_ASSIGN_OR_RETURN(const Target target, Choose(*request, *who));
           v1::RenderHistoryResponse out;
-          for (v1::OutMessage& message :
-               toolrack::RenderHistory(spec, {request->turns().begin(), request->turns().end()},
-                                       request->options(), *out.mutable_warnings())) {
+          for (v1::OutMessage& message : toolrack::RenderHistory(
+                   target.spec, {request->turns().begin(), request->turns().end()},
+                   request->options(), *out.mutable_warnings())) {
             *out.add_messages() = std::move(message);
           }
           return out;
@@ -144,14 +144,16 @@ class RendererService final : public v1::RendererService::CallbackService {
         core_.executor, max_pending_, context, response, parse_,
         [this, request, who = Admit(context, parse_)]() -> absl::StatusOr<v1::ParseOutputResponse> {
           TR_RETURN_IF_ERROR(who.status());
-          TR_ASSIGN_OR_RETURN(const RendererSpec spec, Find(*request));
-          const ToolViewPtr view = View(request->filters(), *who);
-          const OfferedTools& offered = view->Offered(spec);
+          TR_ASSIGN_OR_RETURN(const Target target,
+                              prompts_.Find(request->session_id(), request->renderer(), *who));
+          const ToolViewPtr view = prompts_.Offered(target, request->filters());
+          const OfferedTools& offered = view->Offered(target.spec);
+          const ParseOptions options{request->strict()};
           switch (request->output_case()) {
             case v1::ParseOutputRequest::kText:
-              return ParseText(offered, request->text());
+              return ParseText(offered, request->text(), options);
             case v1::ParseOutputRequest::kProviderJson:
-              return ParseProviderJson(offered, request->provider_json());
+              return ParseProviderJson(offered, request->provider_json(), options);
             case v1::ParseOutputRequest::OUTPUT_NOT_SET:
               break;
           }
@@ -166,61 +168,56 @@ class RendererService final : public v1::RendererService::CallbackService {
         [this, who = Admit(context, parse_stream_)](
             const v1::ParseOutputStreamRequest& first) -> absl::StatusOr<ParseStream::Setting> {
           TR_RETURN_IF_ERROR(who.status());
-          TR_ASSIGN_OR_RETURN(const RendererSpec spec, Find(first));
-          return ParseStream::Setting{spec, View(first.filters(), *who)};
+          TR_ASSIGN_OR_RETURN(const Target target,
+                              prompts_.Find(first.session_id(), first.renderer(), *who));
+          return ParseStream::Setting{target.spec, prompts_.Offered(target, first.filters()),
+                                      ParseOptions{first.strict()}};
         });
   }
 
   grpc::ServerUnaryReactor* FormatResult(grpc::CallbackServerContext* context,
                                          const v1::FormatResultRequest* request,
                                          v1::FormatResultResponse* response) override {
-    return AnswerOn(
-        core_.executor, max_pending_, context, response, format_,
-        [request, who = Admit(context, format_)]() -> absl::StatusOr<v1::FormatResultResponse> {
-          TR_RETURN_IF_ERROR(who.status());
-          TR_ASSIGN_OR_RETURN(const RendererSpec spec, Choose(*request));
-          if (request->outcome_case() == v1::FormatResultRequest::OUTCOME_NOT_SET) {
-            return RequestInvalid("outcome", "", "result or status");
-          }
-          v1::TurnResult outcome;
-          *outcome.mutable_call() = request->call();
-          if (request->has_result()) *outcome.mutable_result() = request->result();
-          if (request->has_status()) *outcome.mutable_status() = request->status();
-          v1::FormatResultResponse out;
-          *out.mutable_message() =
-              toolrack::FormatResult(spec, outcome, request->options(), *out.mutable_warnings());
-          return out;
-        });
+    return AnswerOn(core_.executor, max_pending_, context, response, format_,
+                    [this, request,
+                     who = Admit(context, format_)]() -> absl::StatusOr<v1::FormatResultResponse> {
+                      TR_RETURN_IF_ERROR(who.status());
+                      TR_ASSIGN_OR_RETURN(const Target target, Choose(*request, *who));
+                      if (request->outcome_case() == v1::FormatResultRequest::OUTCOME_NOT_SET) {
+                        return RequestInvalid("outcome", "", "result or status");
+                      }
+                      v1::TurnResult outcome;
+                      *outcome.mutable_call() = request->call();
+                      if (request->has_result()) *outcome.mutable_result() = request->result();
+                      if (request->has_status()) *outcome.mutable_status() = request->status();
+                      v1::FormatResultResponse out;
+                      *out.mutable_message() = toolrack::FormatResult(
+                          target.spec, outcome, request->options(), *out.mutable_warnings());
+                      return out;
+                    });
   }
 
  private:
+  using Target = Prompts::Target;
+
   absl::StatusOr<std::string> Admit(grpc::CallbackServerContext* context,
                                     const MethodStats* method) const {
     return core_.admission->Admit(*context, AccessScope::kRender, method->name());
   }
-  ToolViewPtr View(const v1::RenderFilters& filters, const std::string& who) {
-    return cache_.View(filters, who, core_.policy->VisibilityOf(who));
-  }
+  // What the request names, with what its options say of the medium.
   template <typename Request>
-  static absl::StatusOr<RendererSpec> Find(const Request& request) {
-    if (!request.session_id().empty())
-      return SessionNotFound(request.session_id(), SessionEnd::kUnknown);
-    if (request.renderer().empty()) {
-      return RequestInvalid("renderer", "", "a renderer's name; ListRenderers has them");
-    }
-    return FindRenderer(request.renderer());
-  }
-  // The same with what `options` say of the medium.
-  template <typename Request>
-  static absl::StatusOr<RendererSpec> Choose(const Request& request) {
-    TR_ASSIGN_OR_RETURN(const RendererSpec spec, Find(request));
-    return WithMedium(spec, request.options().medium());
+  absl::StatusOr<Target> Choose(const Request& request, const std::string& who) {
+    TR_ASSIGN_OR_RETURN(Target target,
+                        prompts_.Find(request.session_id(), request.renderer(), who));
+    TR_ASSIGN_OR_RETURN(target.spec, WithMedium(target.spec, request.options().medium()));
+    return target;
   }
 
   // Of RenderInitial and RenderBoundary alike.
-  template <typename Request>
-  absl::StatusOr<v1::RenderInitialResponse> Prompt(const Request& request, const std::string& who) {
-    TR_ASSIGN_OR_RETURN(const RendererSpec spec, Choose(request));
+  template <typename Request, typename Render>
+  absl::StatusOr<v1::RenderInitialResponse> Prompt(const Request& request, const std::string& who,
+                                                   Render render) {
+    TR_ASSIGN_OR_RETURN(const Target target, Choose(request, who));
     const std::string& variant = request.options().variant();
     if (!variant.empty() && variant != "jinja" && variant != "library") {
       return RequestInvalid("options.variant", variant, "library or jinja");
@@ -229,17 +226,16 @@ class RendererService final : public v1::RendererService::CallbackService {
     if (!effort.empty() && effort != "low" && effort != "medium" && effort != "high") {
       return RequestInvalid("options.reasoning_effort", effort, "low, medium or high");
     }
-    const ToolViewPtr view = View(request.filters(), who);
-    return *cache_.Initial(spec, *view,
-                           {view->tools(),
-                            {request.loaded_tools().begin(), request.loaded_tools().end()},
-                            request.clock().seconds(),
-                            request.options(),
-                            nullptr});
+    return *(prompts_.*render)(target, request.filters(),
+                               {{},
+                                {request.loaded_tools().begin(), request.loaded_tools().end()},
+                                request.clock().seconds(),
+                                request.options(),
+                                nullptr});
   }
 
   const Core& core_;
-  RenderCache cache_;
+  Prompts& prompts_;
   const uint64_t max_pending_;
   MethodStats* const list_;
   MethodStats* const resolve_;

@@ -163,6 +163,93 @@ TEST_F(RendererServiceTest, FormatsResultsAndHistory) {
   EXPECT_EQ(messages.messages(0).text(), "<|start|>user<|message|>Hi<|end|>");
 }
 
+TEST_F(RendererServiceTest, EveryRpcTakesASession) {
+  v1::OpenSessionRequest open;
+  open.set_renderer("rolling_developer");
+  open.add_loaded_tools("echo");
+  v1::Session session;
+  ASSERT_TRUE(server_.Sessions()->OpenSession(NewContext().get(), open, &session).ok());
+  const std::string& id = session.session_id();
+  v1::RenderInitialRequest initial;
+  initial.set_session_id(id);
+  const auto first = Render(initial);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_TRUE(absl::StrContains(first->fragments(1).text(), "type echo = "));
+  EXPECT_FALSE(absl::StrContains(first->fragments(1).text(), "type sleep = "));
+
+  v1::LoadToolsRequest load;
+  load.set_session_id(id);
+  load.add_names("sleep");
+  v1::LoadToolsResponse loaded;
+  ASSERT_TRUE(server_.Sessions()->LoadTools(NewContext().get(), load, &loaded).ok());
+  EXPECT_EQ(Render(initial)->SerializeAsString(), first->SerializeAsString());
+  v1::RenderBoundaryRequest boundary;
+  boundary.set_session_id(id);
+  v1::RenderBoundaryResponse anew;
+  ASSERT_TRUE(stub_->RenderBoundary(NewContext().get(), boundary, &anew).ok());
+  EXPECT_TRUE(absl::StrContains(anew.prompt().fragments(1).text(), "type sleep = "));
+  EXPECT_EQ(Render(initial)->SerializeAsString(), anew.prompt().SerializeAsString());
+
+  v1::RenderToolLoadRequest tool_load;
+  tool_load.set_session_id(id);
+  tool_load.set_renderer("claude_deferred");
+  tool_load.add_names("echo");
+  tool_load.add_names("calculator");
+  v1::RenderToolLoadResponse appended;
+  ASSERT_TRUE(stub_->RenderToolLoad(NewContext().get(), tool_load, &appended).ok());
+  // The prefix shows echo.
+  EXPECT_FALSE(absl::StrContains(appended.fragments(0).text(), "\"name\": \"echo\""));
+  EXPECT_TRUE(absl::StrContains(appended.fragments(0).text(), "\"name\": \"calculator\""));
+  v1::RenderChangesRequest changes;
+  changes.set_session_id(id);
+  v1::RenderChangesResponse changed;
+  ASSERT_TRUE(stub_->RenderChanges(NewContext().get(), changes, &changed).ok());
+  EXPECT_EQ(changed.added_size() + changed.removed_size(), 0);
+
+  v1::ParseOutputRequest parse;
+  parse.set_session_id(id);
+  parse.set_text("<|channel|>commentary to=functions.echo<|message|>{'text': 'a'}<|call|>");
+  v1::ParseOutputResponse parsed;
+  ASSERT_TRUE(stub_->ParseOutput(NewContext().get(), parse, &parsed).ok());
+  EXPECT_EQ(parsed.events(0).call().name(), "echo");
+  parse.set_strict(true);
+  ASSERT_TRUE(stub_->ParseOutput(NewContext().get(), parse, &parsed).ok());
+  EXPECT_TRUE(parsed.events(0).has_malformed());
+  const auto context = NewContext();
+  const auto stream = stub_->ParseOutputStream(context.get());
+  v1::ParseOutputStreamRequest piece;
+  piece.set_session_id(id);
+  piece.set_strict(true);
+  piece.set_text(parse.text());
+  ASSERT_TRUE(stream->Write(piece));
+  stream->WritesDone();
+  bool malformed = false;
+  for (v1::ParseOutputStreamResponse event; stream->Read(&event);) {
+    malformed = malformed || event.has_malformed();
+  }
+  ASSERT_TRUE(stream->Finish().ok());
+  EXPECT_TRUE(malformed);
+
+  v1::RenderHistoryRequest history;
+  history.set_session_id(id);
+  history.add_turns()->set_text("Hi");
+  v1::RenderHistoryResponse messages;
+  ASSERT_TRUE(stub_->RenderHistory(NewContext().get(), history, &messages).ok());
+  EXPECT_TRUE(absl::StrContains(messages.messages(0).text(), "<|message|>Hi<|end|>"));
+  v1::FormatResultRequest format;
+  format.set_session_id(id);
+  format.mutable_status()->set_message("No.");
+  v1::FormatResultResponse formatted;
+  ASSERT_TRUE(stub_->FormatResult(NewContext().get(), format, &formatted).ok());
+  EXPECT_TRUE(absl::StrContains(formatted.message().text(), "<|message|>No.<|end|>"));
+
+  v1::CloseSessionRequest close;
+  close.set_session_id(id);
+  v1::CloseSessionResponse closed;
+  ASSERT_TRUE(server_.Sessions()->CloseSession(NewContext().get(), close, &closed).ok());
+  EXPECT_EQ(ReasonOf(Render(initial).status()), v1::ERROR_REASON_SESSION_NOT_FOUND);
+}
+
 TEST_F(RendererServiceTest, LoadsChangesAndBoundaries) {
   v1::RenderToolLoadRequest load;
   load.set_renderer("claude_deferred");
