@@ -1,50 +1,69 @@
-// Renderers alone: first render of real tools with the tokens that each strategy costs, and parsing
-// in ns a byte from 1 KB to 1 MB, whole and in pieces of 7 bytes. Real tools are read where
-// TOOLRACK_SHARED says; without them the renders are left out.
+// Renderers alone: first and cached render with the tokens that each strategy costs, and parsing in
+// ns a byte from 1 KB to 1 MB, whole and in pieces of 7 bytes. Real tools are read where
+// TOOLRACK_SHARED says; without them made ones stand in.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "registry/registry.h"
 #include "renderers/json_text.h"
 #include "renderers/output_parser.h"
+#include "server/services/render_cache.h"
+#include "tests/registry/fake_backend.h"
 #include "tests/renderers/rig.h"
 
 namespace toolrack {
 namespace {
 
-const Tools& RealTools(bool all) {
-  static Tools* github = nullptr;
-  static Tools* whole = nullptr;
-  if (github == nullptr) {
-    github = new Tools;
-    whole = new Tools;
-    const char* shared = std::getenv("TOOLRACK_SHARED");
-    std::ifstream in(absl::StrCat(shared == nullptr ? "" : shared, "/data/real_tools.jsonl"));
-    int number = 0;
-    for (std::string line; std::getline(in, line);) {
-      const auto tool = ParseJsonText(line);
-      if (!tool) continue;
-      const JsonText* schema = tool->Find("inputSchema");
-      const std::string text = schema == nullptr ? "" : WriteJson(*schema);
-      const std::string description(tool->StringAt("description"));
-      const std::string name(tool->StringAt("name"));
-      whole->Add(absl::StrCat("s", ++number % 170, "__", name, "_", number), description, text);
-      if (absl::StartsWith(tool->StringAt("source"), "github/github-mcp-server")) {
-        github->Add(name, description, text);
-      }
+// Definitions like the real ones, in size: where those are not there.
+void AddSynthetic(int count, Tools& tools) {
+  for (int i = 0; i < count; ++i) {
+    std::string properties;
+    for (int p = 0; p < 6; ++p) {
+      absl::StrAppend(&properties, p == 0 ? "" : ",", "\"property_", p,
+                      R"(":{"type":"string","description":"What the property of this tool is for, )"
+                      R"(in about as many words as people need.","enum":["first","second"]})");
     }
+    tools.Add(
+        absl::StrCat("s", i % 170, "__tool_number_", i),
+        "Does one of the many things that tools do, as told in two sentences. Use it when the "
+        "user asks for just that.",
+        absl::StrCat(R"({"type":"object","properties":{)", properties,
+                     R"(},"required":["property_0","property_1"]})"));
   }
-  return all ? *whole : *github;
 }
 
-void FirstRender(benchmark::State& state, const char* renderer, bool all) {
-  const std::vector<const v1::Tool*> view = RealTools(all).View();
-  if (view.empty()) return state.SkipWithError("no real tools");
+const Tools& BenchTools(size_t count) {
+  static std::map<size_t, Tools>* kept = new std::map<size_t, Tools>;
+  Tools& tools = (*kept)[count];
+  if (!tools.View().empty()) return tools;
+  const char* shared = std::getenv("TOOLRACK_SHARED");
+  std::ifstream in(absl::StrCat(shared == nullptr ? "" : shared, "/data/real_tools.jsonl"));
+  size_t number = 0;
+  for (std::string line; number < count && std::getline(in, line);) {
+    const auto tool = ParseJsonText(line);
+    if (!tool) continue;
+    const bool github = absl::StartsWith(tool->StringAt("source"), "github/github-mcp-server");
+    if (count == 117 && !github) continue;
+    const JsonText* schema = tool->Find("inputSchema");
+    tools.Add(
+        count == 117 ? std::string(tool->StringAt("name"))
+                     : absl::StrCat("s", number % 170, "__", tool->StringAt("name"), "_", number),
+        std::string(tool->StringAt("description")), schema == nullptr ? "" : WriteJson(*schema));
+    ++number;
+  }
+  if (number == 0) AddSynthetic(static_cast<int>(count), tools);
+  return tools;
+}
+
+void FirstRender(benchmark::State& state, const char* renderer, size_t count) {
+  const std::vector<const v1::Tool*> view = BenchTools(count).View();
   const RendererSpec spec = *FindRenderer(renderer);
   v1::RenderInitialResponse rendered;
   for (auto _ : state) rendered = RenderInitial(spec, {view, {}, 0, {}, nullptr});
@@ -56,6 +75,29 @@ void FirstRender(benchmark::State& state, const char* renderer, bool all) {
   state.counters["tools"] = static_cast<double>(view.size());
   state.counters["tokens"] = static_cast<double>(tokens);
   state.counters["bytes"] = static_cast<double>(bytes);
+}
+
+// What a request costs beside RPC and copying once the prompt was made: the view and the prompt out
+// of their cache.
+void CachedRender(benchmark::State& state, const char* renderer, size_t count) {
+  Registry registry{RegistryOptions()};
+  const auto backend = MakeWorker("w");
+  std::vector<v1::Tool> tools;
+  for (const v1::Tool* tool : BenchTools(count).View()) {
+    tools.push_back(*tool);
+    tools.back().set_name(absl::StrCat("t", tools.size()));
+    tools.back().clear_namespace_();
+  }
+  if (!registry.Publish(backend, "srv", tools, v1::PUBLISH_MODE_BEST_EFFORT).ok()) {
+    return state.SkipWithError("cannot be published");
+  }
+  const PinnedToolsPtr pinned = PinnedTools::Of(*registry.snapshot(), nullptr);
+  RenderCache cache(&registry);
+  const RendererSpec spec = *FindRenderer(renderer);
+  for (auto _ : state) {
+    const ToolViewPtr view = cache.View(*pinned, {}, {}, "me", nullptr);
+    benchmark::DoNotOptimize(cache.Initial(spec, *view, {view->tools(), {}, 0, {}, nullptr}));
+  }
 }
 
 class Nothing final : public OutputSink {
@@ -111,14 +153,21 @@ void Parse(benchmark::State& state, const char* renderer, What what, size_t piec
 }
 
 #define RENDERS(renderer)                                                                          \
-  BENCHMARK_CAPTURE(FirstRender, renderer##_117, #renderer, false)->Unit(benchmark::kMillisecond); \
-  BENCHMARK_CAPTURE(FirstRender, renderer##_3295, #renderer, true)->Unit(benchmark::kMillisecond)
+  BENCHMARK_CAPTURE(FirstRender, renderer##_117, #renderer, 117)->Unit(benchmark::kMillisecond);   \
+  BENCHMARK_CAPTURE(FirstRender, renderer##_1000, #renderer, 1000)->Unit(benchmark::kMillisecond); \
+  BENCHMARK_CAPTURE(FirstRender, renderer##_3295, #renderer, 3295)->Unit(benchmark::kMillisecond); \
+  BENCHMARK_CAPTURE(CachedRender, renderer##_117, #renderer, 117);                                 \
+  BENCHMARK_CAPTURE(CachedRender, renderer##_3295, #renderer, 3295)
 RENDERS(claude);
 RENDERS(claude_deferred);
 RENDERS(anthropic);
+RENDERS(anthropic_deferred);
+RENDERS(openai_chat);
 RENDERS(openai_responses);
+RENDERS(openai_responses_deferred);
 RENDERS(harmony);
 RENDERS(harmony_dispatcher);
+RENDERS(gemini);
 
 #define PARSES(renderer)                                                              \
   BENCHMARK_CAPTURE(Parse, renderer##_prose, #renderer, kProse, SIZE_MAX / 2)         \
