@@ -65,12 +65,34 @@ class HiddenToolsTest : public testing::Test {
 };
 
 TEST_F(HiddenToolsTest, NoSearchTellsOfThem) {
-  for (const std::string query :
-       {"", "vault", "vualt", "bank__vault", "bank vault", "zyzzyva", "zyzzyvo", "zyzzyva safe",
-        "opens", "open safe", "treasury", "treasurry", "quokka", "quoka bonds", "combination",
-        "xylograf", "select:bank__vault", "select:bank__vualt", "+zyzzyva opens", "-box opens",
-        "\"zyzzyva safe\"", "/zyz.*/", "/vault/", "name:vault", "category:treasury",
-        "category:treasurry", "description:safe", "echo treasury"}) {
+  for (const std::string query : {"",
+                                  "vault",
+                                  "vualt",
+                                  "bank__vault",
+                                  "bank vault",
+                                  "zyzzyva",
+                                  "zyzzyvo",
+                                  "zyzzyva safe",
+                                  "opens",
+                                  "open safe",
+                                  "treasury",
+                                  "treasurry",
+                                  "quokka",
+                                  "quoka bonds",
+                                  "combination",
+                                  "xylograf",
+                                  "select:bank__vault",
+                                  "select:bank__vualt",
+                                  "+zyzzyva opens",
+                                  "-box opens",
+                                  "\"zyzzyva safe\"",
+                                  "/zyz.*/",
+                                  "/vault/",
+                                  "name:vault",
+                                  "category:treasury",
+                                  "category:treasurry",
+                                  "description:safe",
+                                  "echo treasury"}) {
     EXPECT_EQ(Search(with_, query), Search(without_, query)) << query;
   }
 }
@@ -82,10 +104,10 @@ TEST_F(HiddenToolsTest, NoListAndNoDescriptionTellsOfThem) {
     std::string answers[2];
     for (const int i : {0, 1}) {
       v1::Tool tool;
-      answers[i] = std::string(FromGrpc((i == 0 ? without_ : with_)
-                                            .Tools()
-                                            ->DescribeTool(NewContext().get(), request, &tool))
-                                   .message());
+      answers[i] = std::string(
+          FromGrpc(
+              (i == 0 ? without_ : with_).Tools()->DescribeTool(NewContext().get(), request, &tool))
+              .message());
     }
     EXPECT_EQ(answers[0], answers[1]) << name;
   }
@@ -104,10 +126,10 @@ TEST_F(HiddenToolsTest, NearNamesOfACallDoNotTellOfThem) {
     std::string answers[2];
     for (const int i : {0, 1}) {
       v1::CallToolResponse response;
-      answers[i] = std::string(FromGrpc((i == 0 ? without_ : with_)
-                                            .Tools()
-                                            ->CallTool(NewContext().get(), request, &response))
-                                   .message());
+      answers[i] = std::string(
+          FromGrpc(
+              (i == 0 ? without_ : with_).Tools()->CallTool(NewContext().get(), request, &response))
+              .message());
     }
     EXPECT_EQ(answers[0], answers[1]) << name;
   }
