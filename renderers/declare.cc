@@ -118,7 +118,8 @@ std::string ResponsesTools(const std::vector<DeclaredTool>& tools) {
     entry.Raw("tools", absl::StrCat("[", members, "]"));
     entry.End();
   }
-  return out + "]";
+  out += ']';
+  return out;
 }
 
 }  // namespace
@@ -273,7 +274,8 @@ std::string DeclareJson(const Dialect& dialect, const std::vector<DeclaredTool>&
     if (i > 0) out += ',';
     AppendEntry(dialect, tools[i], cached && i == last, out);
   }
-  return out + (gemini ? "]}]" : "]");
+  out += gemini ? "]}]" : "]";
+  return out;
 }
 
 }  // namespace toolrack

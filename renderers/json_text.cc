@@ -184,6 +184,7 @@ class Reader {
     ++at_;
     Space();
     if (Take('}')) return true;
+    out.members.reserve(4);  // as most schemas have: growing would move them
     while (true) {
       Space();
       JsonMember& member = out.members.emplace_back();

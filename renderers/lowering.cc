@@ -144,16 +144,16 @@ class Lowerer {
     }
     std::vector<std::string> gone;
     for (JsonMember& member : properties->members) {
-      const std::string at = Step(Step(pointer, "properties"), member.key);
+      const auto at = [&] { return Step(Step(pointer, "properties"), member.key); };
       if (!IsSchema(member.value)) {
-        Note("property_not_schema", at,
+        Note("property_not_schema", at(),
              absl::StrCat(WriteJson(member.value), " is no schema; the property is left open"));
         member.value = JsonText::Object();
       } else if (member.value.kind == JsonText::Kind::kBool) {
         member.value = JsonText::Object();
       }
       if (root && target_ == SchemaTarget::kAnthropic && !IsLegalPropertyName(member.key)) {
-        Note("property_name_refused", at,
+        Note("property_name_refused", at(),
              "a property name is 1 to 64 of A-Z a-z 0-9 _ . -; left out");
         gone.push_back(member.key);
       }

@@ -256,12 +256,11 @@ class Rendering {
     tools.resize(dialect_.max_tools);
   }
 
-  v1::Fragment Finish(v1::Fragment fragment, const std::string& content) const {
+  void Finish(const std::string& content, v1::Fragment& fragment) const {
     fragment.set_digest(Sha256Hex(content));
     const bool raw = dialect_.declare == DeclareEngine::kHarmony;
     fragment.set_token_estimate(
         static_cast<uint32_t>(raw ? tokens_.CountPrompt(content) : tokens_.Count(content)));
-    return fragment;
   }
   v1::Fragment Text(absl::string_view id, v1::Placement placement, absl::string_view role,
                     std::string text) const {
@@ -270,7 +269,8 @@ class Rendering {
     fragment.set_placement(placement);
     fragment.set_role(std::string(role));
     fragment.set_text(std::move(text));
-    return Finish(fragment, fragment.text());
+    Finish(fragment.text(), fragment);
+    return fragment;
   }
   v1::Fragment Json(absl::string_view id, v1::Placement placement, absl::string_view role,
                     std::string json) const {
@@ -279,7 +279,8 @@ class Rendering {
     fragment.set_placement(placement);
     fragment.set_role(std::string(role));
     fragment.set_json(std::move(json));
-    return Finish(fragment, fragment.json());
+    Finish(fragment.json(), fragment);
+    return fragment;
   }
 
   uint32_t Breakpoints() const {

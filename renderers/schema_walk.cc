@@ -57,6 +57,7 @@ class Expander {
 }  // namespace
 
 std::string Step(absl::string_view pointer, absl::string_view key) {
+  if (key.find_first_of("~/") == absl::string_view::npos) return absl::StrCat(pointer, "/", key);
   return absl::StrCat(pointer, "/", absl::StrReplaceAll(key, {{"~", "~0"}, {"/", "~1"}}));
 }
 
@@ -68,6 +69,10 @@ void EachSubschema(JsonText& schema, absl::string_view pointer,
                    const std::function<void(JsonText&, const std::string&)>& visit) {
   for (JsonMember& member : schema.members) {
     const absl::string_view key = member.key;
+    if (!member.value.is_object() && !member.value.is_array() &&
+        member.value.kind != JsonText::Kind::kBool) {
+      continue;  // no schema, and most members are such
+    }
     const std::string at = Step(pointer, key);
     if (key == "properties" || key == "patternProperties" || key == "$defs" ||
         key == "definitions" || key == "dependentSchemas") {

@@ -1,6 +1,7 @@
 #include "renderers/tokens.h"
 
 #include <array>
+#include <cstdint>
 
 namespace toolrack {
 namespace {
@@ -22,36 +23,51 @@ constexpr std::array<Class, 256> MakeClasses() {
 constexpr std::array<Class, 256> kClasses = MakeClasses();
 Class ClassOf(char c) { return kClasses[static_cast<unsigned char>(c)]; }
 
+// Where in a run of one class a character stands, as far as it counts: one step a character and no
+// branch, for prompts are megabytes of short runs.
+class Steps {
+ public:
+  constexpr Steps() {
+    // Of each class: after how many characters it counts again, or for blanks that only the second
+    // one counts.
+    constexpr uint8_t kPeriods[kClassCount] = {8, 3, 3, 3, 4};
+    uint8_t first[kClassCount] = {};
+    uint8_t states = 0;
+    for (size_t kind = 0; kind < kClassCount; ++kind) {
+      first[kind] = states;
+      states = static_cast<uint8_t>(states + kPeriods[kind]);
+    }
+    for (size_t kind = 0; kind < kClassCount; ++kind) {
+      const bool space = kind == static_cast<size_t>(Class::kSpace);
+      for (uint8_t at = 0; at < kPeriods[kind]; ++at) {
+        const auto state = static_cast<uint8_t>(first[kind] + at);
+        counts[state] = at == (space ? 1 : 0);
+        for (size_t other = 0; other < kClassCount; ++other) next[state][other] = first[other];
+        const bool last = at + 1 == kPeriods[kind];
+        next[state][kind] = static_cast<uint8_t>(last ? (space ? state : first[kind]) : state + 1);
+      }
+    }
+    for (size_t kind = 0; kind < kClassCount; ++kind) next[kStart][kind] = first[kind];
+  }
+  static constexpr size_t kClassCount = 5;
+  static constexpr uint8_t kStart = 31;
+  uint8_t next[32][8] = {};
+  uint8_t counts[32] = {};
+};
+constexpr Steps kSteps;
+
 class Estimate final : public TokenCounter {
  public:
   size_t Count(absl::string_view text) const override {
     size_t tokens = 0;
-    for (size_t at = 0; at < text.size();) {
-      const Class kind = ClassOf(text[at]);
-      const size_t from = at;
-      while (at < text.size() && ClassOf(text[at]) == kind) ++at;
-      tokens += OfRun(kind, at - from);
+    uint8_t state = Steps::kStart;
+    for (const char c : text) {
+      state = kSteps.next[state][static_cast<size_t>(ClassOf(c))];
+      tokens += kSteps.counts[state];
     }
     return tokens;
   }
   absl::string_view method() const override { return "estimate"; }
-
- private:
-  static size_t OfRun(Class kind, size_t length) {
-    switch (kind) {
-      case Class::kLetter:
-        return (length + 7) / 8;
-      case Class::kDigit:
-        return (length + 2) / 3;
-      case Class::kSpace:
-        return length > 1 ? 1 : 0;
-      case Class::kPunct:
-        return (length + 2) / 3;
-      case Class::kOther:
-        return (length + 3) / 4;
-    }
-    return 0;
-  }
 };
 
 }  // namespace

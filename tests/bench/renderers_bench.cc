@@ -94,6 +94,8 @@ void CachedRender(benchmark::State& state, const char* renderer, size_t count) {
   const PinnedToolsPtr pinned = PinnedTools::Of(*registry.snapshot(), nullptr);
   RenderCache cache(&registry);
   const RendererSpec spec = *FindRenderer(renderer);
+  const ToolViewPtr first = cache.View(*pinned, {}, {}, "me", nullptr);
+  cache.Initial(spec, *first, {first->tools(), {}, 0, {}, nullptr});
   for (auto _ : state) {
     const ToolViewPtr view = cache.View(*pinned, {}, {}, "me", nullptr);
     benchmark::DoNotOptimize(cache.Initial(spec, *view, {view->tools(), {}, 0, {}, nullptr}));

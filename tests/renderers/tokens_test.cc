@@ -9,6 +9,7 @@
 #include <fstream>
 #include <map>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -71,6 +72,28 @@ TEST(O200kPieceTest, CutsAsTheEncodingsPatternDoes) {
   EXPECT_EQ(Pieces("👍🏽 ok"), "👍🏽| ok");
   EXPECT_EQ(Pieces("\tif"), "\tif");
   EXPECT_EQ(Pieces("A\u0301B"), "A\u0301|B");
+}
+
+RC_GTEST_PROP(EstimatePropertyTest, CountsRunsAsItsHeaderSays, ()) {
+  const auto text = *rc::gen::container<std::string>(rc::gen::oneOf(
+      rc::gen::arbitrary<char>(), rc::gen::elementOf(std::string("aaaaaaZZ112  \n{}\"\xC3"))));
+  const auto kind = [](unsigned char c) {
+    if (c >= 0x80) return 4;
+    if (absl::ascii_isalpha(c)) return 0;
+    if (absl::ascii_isdigit(c)) return 1;
+    return absl::ascii_isspace(c) ? 2 : 3;
+  };
+  size_t expected = 0;
+  for (size_t at = 0; at < text.size();) {
+    const size_t from = at;
+    const int of = kind(static_cast<unsigned char>(text[at]));
+    while (at < text.size() && kind(static_cast<unsigned char>(text[at])) == of) ++at;
+    const size_t length = at - from;
+    const size_t counts[] = {(length + 7) / 8, (length + 2) / 3, length > 1 ? 1u : 0u,
+                             (length + 2) / 3, (length + 3) / 4};
+    expected += counts[of];
+  }
+  RC_ASSERT(EstimateTokens().Count(text) == expected);
 }
 
 RC_GTEST_PROP(O200kPropertyTest, PiecesAreTheTextAndEachMovesOn, ()) {
