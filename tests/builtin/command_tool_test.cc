@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
 
 #include <nlohmann/json.hpp>
 
@@ -59,6 +61,20 @@ TEST(CommandTemplate, MakesOneArgumentOfEach) {
        {"x{none}", "x{l}", "{o}", "x{o}", "{nul}", "{", "}", "{}", "{a b}", "{a", "a}", "{a}}"}) {
     EXPECT_EQ(Expand(bad, args).substr(0, 1), "!") << bad;
   }
+}
+
+RC_GTEST_PROP(CommandTemplateProperty, AValueNeverBecomesMoreThanOneArgumentNorLess, ()) {
+  const auto value = *rc::gen::container<std::string>(rc::gen::inRange<char>(1, 127));
+  const auto before = *rc::gen::container<std::string>(rc::gen::elementOf(std::string("-=x {}\t")));
+  const json arguments = {{"v", value}};
+  // Written as a text that stands for itself.
+  std::string text;
+  for (const char c : before) text += c == '{' || c == '}' ? std::string(2, c) : std::string(1, c);
+  std::vector<std::string> argv;
+  for (const std::string& one : {text, text + "{v}", std::string("{v}"), "{v}" + text}) {
+    RC_ASSERT(ArgumentTemplate::Parse(one)->Append(arguments, argv).ok());
+  }
+  RC_ASSERT((argv == std::vector<std::string>{before, before + value, value, value + before}));
 }
 
 v1::CommandToolConfig Config(std::vector<std::string> argv) {

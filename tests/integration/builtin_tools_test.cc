@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "registry/base/errors.h"
+#include "tests/testing/daemon_process.h"
 #include "tests/testing/server_fixture.h"
 
 namespace toolrack {
@@ -54,6 +56,27 @@ TEST(BuiltinTools, ForFilesWorkThroughTheDaemon) {
   EXPECT_EQ(out->DebugString().find("canary"), std::string::npos);
 }
 
+// Waits until the file has a line, and gives it as a number.
+pid_t PidFrom(const std::string& file) {
+  for (std::string line;; absl::SleepFor(absl::Milliseconds(2))) {
+    std::ifstream in(file);
+    if (std::getline(in, line) && !in.eof()) return std::stoi(line);
+  }
+}
+
+// Nobody tells when a process that is not our child has gone. One whose parent has ended may stay a
+// zombie when no init is there.
+bool WaitUntilGone(pid_t pid) {
+  for (const absl::Time end = absl::Now() + kHung; absl::Now() < end;
+       absl::SleepFor(absl::Milliseconds(2))) {
+    std::string stat;
+    if (::kill(pid, 0) != 0) return true;
+    std::getline(std::ifstream(absl::StrCat("/proc/", pid, "/stat")), stat);
+    if (stat.find(") Z ") != std::string::npos) return true;
+  }
+  return false;
+}
+
 v1::Config WithCommand(std::vector<std::string> argv) {
   v1::Config config;
   v1::CommandToolConfig& command = *config.mutable_builtin()->add_commands();
@@ -85,16 +108,29 @@ TEST(BuiltinTools, AProgramIsKilledWhenItsCallerLeaves) {
     EXPECT_EQ(stub->CallTool(context.get(), request, &response).error_code(),
               grpc::StatusCode::CANCELLED);
   });
-  pid_t pid = 0;
-  for (std::string line; pid == 0; absl::SleepFor(absl::Milliseconds(2))) {
-    std::ifstream in(file);
-    if (std::getline(in, line) && !in.eof()) pid = std::stoi(line);
-  }
+  const pid_t pid = PidFrom(file);
   context->TryCancel();
   caller.join();
-  const absl::Time end = absl::Now() + kHung;
-  while (::kill(pid, 0) == 0 && absl::Now() < end) absl::SleepFor(absl::Milliseconds(2));
-  EXPECT_NE(::kill(pid, 0), 0);
+  EXPECT_TRUE(WaitUntilGone(pid));
+}
+
+TEST(BuiltinTools, AProgramDiesWithTheDaemon) {
+  TempDir dir;
+  const std::string file = dir.path() + "/pid", config = dir.path() + "/c.yaml";
+  std::ofstream(config) << "builtin: {commands: [{name: run, description: d, argv: [/bin/sh, -c, "
+                           "'echo $$ > \"$0\"; exec sleep 1000', \""
+                        << file << "\"]}]}\n";
+  const auto daemon = DaemonProcess::Serve({"--config", config});
+  ASSERT_TRUE(daemon->WaitUntilServing()) << daemon->Output();
+  const auto stub = v1::ToolService::NewStub(daemon->Channel("agent"));
+  std::thread caller([&] {
+    EXPECT_EQ(CallOn(*stub, "run", json::object()).status().code(), absl::StatusCode::kUnavailable);
+  });
+  const pid_t pid = PidFrom(file);
+  daemon->Signal(SIGKILL);
+  caller.join();
+  daemon->WaitForExit();
+  EXPECT_TRUE(WaitUntilGone(pid));
 }
 
 TEST(BuiltinTools, AProgramIsKilledAtItsTimeout) {
