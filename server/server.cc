@@ -27,6 +27,8 @@
 #include "server/rpc/listen.h"
 #include "server/rpc/runtime_dir.h"
 #include "server/server_options.h"
+#include "server/services/dispatch_meta.h"
+#include "server/services/dispatcher_service.h"
 #include "server/services/services.h"
 
 namespace toolrack {
@@ -34,6 +36,7 @@ namespace {
 
 constexpr char kToolService[] = "toolrack.v1.ToolService";
 constexpr char kRendererService[] = "toolrack.v1.RendererService";
+constexpr char kDispatcherService[] = "toolrack.v1.DispatcherService";
 constexpr char kSessionService[] = "toolrack.v1.SessionService";
 constexpr char kWorkerService[] = "toolrack.v1.WorkerService";
 constexpr char kHookService[] = "toolrack.v1.HookService";
@@ -135,6 +138,7 @@ struct Server::Parts {
   Registry registry;
   Searcher searcher;
   ResultStore results;
+  RetryLedger retries;
   SessionTable sessions;
   Prompts prompts;
   HookSet hooks;
@@ -160,6 +164,7 @@ std::map<std::string, std::unique_ptr<grpc::Service>> Server::Parts::ServicesOf(
   std::map<std::string, std::unique_ptr<grpc::Service>> out;
   out[kToolService] = MakeToolService(&core);
   out[kRendererService] = MakeRendererService(&core);
+  out[kDispatcherService] = MakeDispatcherService(&core, &retries);
   out[kSessionService] = MakeSessionService(&core, /*everybodys=*/scope >= 2);
   if (scope >= 1) out[kWorkerService] = MakeWorkerService(&workers, &admission);
   if (scope >= 2) out[kHookService] = MakeHookService(&hook_streams, &admission);
@@ -224,9 +229,13 @@ absl::Status Server::Parts::Build(DaemonControl* control) {
         return results.Read(request, context.principal);
       },
       config.results().cap_bytes() * 3 / 4));
+  for (ToolFactory& tool : MetaTools({&registry, &searcher, &sessions, &policy, &requests})) {
+    tools.push_back(std::move(tool));
+  }
   TR_RETURN_IF_ERROR(registrar.RegisterAll(std::move(tools)));
   sessions.AddHost(builtin.session_host());
   sessions.AddHost(&results);
+  sessions.AddHost(&retries);
   core.config = config;
   core.registry = &registry;
   core.searcher = &searcher;

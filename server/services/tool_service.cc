@@ -1,4 +1,3 @@
-#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -7,10 +6,11 @@
 #include "registry/call/steps.h"
 #include "registry/checks.h"
 #include "server/config.h"
-#include "server/rpc/peer.h"
 #include "server/rpc/unary.h"
 #include "server/services/call_stream.h"
+#include "server/services/caller.h"
 #include "server/services/core.h"
+#include "server/services/dispatch_unwrap.h"
 #include "server/services/services.h"
 #include "server/services/watch_stream.h"
 #include "toolrack/v1/tool_service.grpc.pb.h"
@@ -34,18 +34,6 @@ v1::CallToolRequest ToCall(const Request& request) {
   v1::CallToolRequest call;
   call.ParseFromString(request.SerializeAsString());
   return call;
-}
-
-Caller CallerOf(const grpc::CallbackServerContext& context, std::string principal) {
-  Caller caller;
-  caller.principal = std::move(principal);
-  caller.traceparent = TraceparentOf(context);
-  const std::chrono::system_clock::time_point deadline = context.deadline();
-  if (deadline != std::chrono::system_clock::time_point::max()) {
-    caller.deadline =
-        absl::FromChrono(deadline) - absl::FromChrono(std::chrono::system_clock::now());
-  }
-  return caller;
 }
 
 class ToolService final : public v1::ToolService::CallbackService {
@@ -127,8 +115,14 @@ class ToolService final : public v1::ToolService::CallbackService {
       return call;
     }
     try {
+      v1::CallToolRequest made = TakeRequest(request);
+      const absl::Status fault = Unwrap(*who, made);
+      if (!fault.ok()) {
+        call->Answer(fault);
+        return call;
+      }
       core_.pipeline->Start(
-          TakeRequest(request), CallerOf(*context, *std::move(who)), call->stop(), nullptr,
+          std::move(made), CallerOf(*context, *std::move(who)), call->stop(), nullptr,
           [call](absl::StatusOr<v1::CallToolResponse> answer) { call->Answer(std::move(answer)); });
     } catch (const std::exception& error) {
       call->Answer(InternalError(call->method(), error.what()));
@@ -145,7 +139,13 @@ class ToolService final : public v1::ToolService::CallbackService {
       return stream->Begin();
     }
     try {
-      core_.pipeline->Start(ToCall(*request), CallerOf(*context, *std::move(who)), stream->stop(),
+      v1::CallToolRequest made = ToCall(*request);
+      const absl::Status fault = Unwrap(*who, made);
+      if (!fault.ok()) {
+        stream->Done(fault);
+        return stream->Begin();
+      }
+      core_.pipeline->Start(std::move(made), CallerOf(*context, *std::move(who)), stream->stop(),
                             stream, [stream](absl::StatusOr<v1::CallToolResponse> answer) {
                               stream->Done(std::move(answer));
                             });
@@ -167,7 +167,10 @@ class ToolService final : public v1::ToolService::CallbackService {
     const bool taken =
         core_.executor->Post([this, call, request, caller = CallerOf(*context, *std::move(who))] {
           try {
-            core_.pipeline->Explain(ToCall(*request), caller, call->stop(),
+            v1::CallToolRequest made = ToCall(*request);
+            const absl::Status fault = Unwrap(caller.principal, made);
+            if (!fault.ok()) return call->Answer(fault);
+            core_.pipeline->Explain(std::move(made), caller, call->stop(),
                                     [call](absl::StatusOr<v1::ExplainCallResponse> answer) {
                                       call->Answer(std::move(answer));
                                     });
@@ -198,6 +201,12 @@ class ToolService final : public v1::ToolService::CallbackService {
   }
 
  private:
+  // A call by way of `__tool_call` is the inner tool's from here on.
+  absl::Status Unwrap(absl::string_view who, v1::CallToolRequest& request) const {
+    if (!MayWrap(request.name())) return absl::OkStatus();
+    return UnwrapToolCall(*core_.registry, *core_.policy,
+                          core_.config.limits().max_arguments_bytes(), who, request);
+  }
   template <typename Response>
   using Answer = absl::StatusOr<Response>;
   absl::StatusOr<std::string> Admit(grpc::CallbackServerContext* context,

@@ -4,11 +4,11 @@ import unittest
 
 import grpc
 import harness
-from toolrack.v1 import (admin_service_pb2, hook_service_pb2, renderer_service_pb2, session_service_pb2,
-                         tool_service_pb2, worker_service_pb2)
+from toolrack.v1 import (admin_service_pb2, dispatcher_service_pb2, hook_service_pb2, renderer_service_pb2,
+                         session_service_pb2, tool_service_pb2, worker_service_pb2)
 
-SERVICES = [service for module in (tool_service_pb2, renderer_service_pb2, session_service_pb2, worker_service_pb2,
-                                   hook_service_pb2, admin_service_pb2)
+SERVICES = [service for module in (tool_service_pb2, renderer_service_pb2, dispatcher_service_pb2, session_service_pb2,
+                                   worker_service_pb2, hook_service_pb2, admin_service_pb2)
             for service in module.DESCRIPTOR.services_by_name.values()]
 HELLO = {"hello": {"workerName": "grpcurl", "protocolVersion": 1}}
 PUBLISH = {"publish": {"namespace": "by-hand", "generation": 1, "commit": True,
@@ -53,6 +53,8 @@ CASES = {
     "RendererService/FormatResult": ("agent", [{"renderer": "openai_chat", "call": {"callId": "c"},
                                                 "status": {"message": "No."}}],
                                      field("message", lambda message: "No." in message["json"])),
+    "DispatcherService/Dispatch": ("agent", [{"sessionId": "none", "text": "SGk="}], "NotFound"),
+    "DispatcherService/DispatchStream": ("agent", [{"sessionId": "none", "text": "SGk="}], "NotFound"),
     "SessionService/OpenSession": ("agent", [{"loadedTools": ["echo"], "ttl": "60s"}],
                                    field("loadedTools", lambda tools: tools[0]["name"] == "echo")),
     "SessionService/GetSession": ("agent", [{"sessionId": "none"}], "NotFound"),
@@ -113,7 +115,7 @@ class Grpcurl(unittest.TestCase):
                 self.assertTrue(expected(documents(ran.stdout)), ran.stdout)
 
     def test_every_socket_lists_its_services(self):
-        agents = {"ToolService", "RendererService", "SessionService"}
+        agents = {"ToolService", "RendererService", "DispatcherService", "SessionService"}
         own = {"agent": agents, "tcp": agents, "worker": agents | {"WorkerService"},
                "control": agents | {"WorkerService", "HookService", "AdminService"}}
         for socket, services in own.items():
