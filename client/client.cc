@@ -9,6 +9,7 @@
 #include "internal/health.grpc.pb.h"
 #include "registry/base/errors.h"
 #include "toolrack/v1/admin_service.grpc.pb.h"
+#include "toolrack/v1/dispatcher_service.grpc.pb.h"
 #include "toolrack/v1/renderer_service.grpc.pb.h"
 #include "toolrack/v1/session_service.grpc.pb.h"
 #include "toolrack/v1/tool_service.grpc.pb.h"
@@ -77,6 +78,7 @@ struct Client::Stubs {
   std::shared_ptr<grpc::Channel> channel;
   v1::ToolService::Stub tools;
   v1::RendererService::Stub renderers;
+  v1::DispatcherService::Stub dispatcher;
   v1::SessionService::Stub sessions;
   v1::AdminService::Stub admin;
   health::Health::Stub health;
@@ -87,8 +89,8 @@ Client::Client(const std::string& address)
         std::shared_ptr<grpc::Channel> channel = MakeChannel(address);
         return std::unique_ptr<Stubs>(
             new Stubs{channel, v1::ToolService::Stub(channel), v1::RendererService::Stub(channel),
-                      v1::SessionService::Stub(channel), v1::AdminService::Stub(channel),
-                      health::Health::Stub(channel)});
+                      v1::DispatcherService::Stub(channel), v1::SessionService::Stub(channel),
+                      v1::AdminService::Stub(channel), health::Health::Stub(channel)});
       }()) {}
 
 Client::~Client() = default;
@@ -224,6 +226,11 @@ absl::StatusOr<v1::RenderInitialResponse> Client::RenderInitial(
 absl::StatusOr<v1::ParseOutputResponse> Client::ParseOutput(const v1::ParseOutputRequest& request,
                                                             const RequestOptions& options) {
   return Unary(stubs_->renderers, &v1::RendererService::Stub::ParseOutput, request, options);
+}
+
+absl::StatusOr<v1::DispatchResponse> Client::Dispatch(const v1::DispatchRequest& request,
+                                                      const RequestOptions& options) {
+  return Unary(stubs_->dispatcher, &v1::DispatcherService::Stub::Dispatch, request, options);
 }
 
 absl::StatusOr<v1::GetStatusResponse> Client::GetStatus(const RequestOptions& options) {

@@ -17,6 +17,7 @@
 #include "absl/time/time.h"
 #include "registry/base/stop.h"
 #include "toolrack/v1/admin_service.pb.h"
+#include "toolrack/v1/dispatcher_service.pb.h"
 #include "toolrack/v1/renderer_service.pb.h"
 #include "toolrack/v1/session_service.pb.h"
 #include "toolrack/v1/tool_service.pb.h"
@@ -79,6 +80,8 @@ class Client {
                                                           const RequestOptions& options = {});
   absl::StatusOr<v1::ParseOutputResponse> ParseOutput(const v1::ParseOutputRequest& request,
                                                       const RequestOptions& options = {});
+  absl::StatusOr<v1::DispatchResponse> Dispatch(const v1::DispatchRequest& request,
+                                                const RequestOptions& options = {});
 
   // Sessions: the caller's own, on control.sock everybody's.
   absl::StatusOr<v1::Session> OpenSession(const v1::OpenSessionRequest& request,

@@ -135,6 +135,7 @@ int RunToolrack(std::vector<std::string> arguments, Terminal& terminal) {
   AddSessionCommands(app, line);
   AddAdminCommands(app, line);
   AddPromptCommands(app, line);
+  AddDispatchCommand(app, line);
   AddAccessCommands(app, line);
   AddAuditCommand(app, line);
   AddProbeCommands(app, line);

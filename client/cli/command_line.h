@@ -84,6 +84,7 @@ void AddSessionCommands(CLI::App& app, CommandLine& line);    // sessions, sessi
 void AddAdminCommands(CLI::App& app, CommandLine& line);      // status, workers, calls, cancel …
 void AddAuditCommand(CLI::App& app, CommandLine& line);       // audit
 void AddPromptCommands(CLI::App& app, CommandLine& line);     // render, parse, renderers, resolve
+void AddDispatchCommand(CLI::App& app, CommandLine& line);    // dispatch
 // approvals, approve, deny, approve-tool, token: who may what.
 void AddAccessCommands(CLI::App& app, CommandLine& line);
 void AddProbeCommands(CLI::App& app, CommandLine& line);  // health, version
