@@ -199,12 +199,12 @@ TEST_F(ReflectionTest, ListsTheServicesOfTheSocket) {
     }
     return out;
   };
-  EXPECT_EQ(names("agent"),
-            (std::vector<std::string>{
-                "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection",
-                "grpc.reflection.v1alpha.ServerReflection", "toolrack.v1.RendererService",
-                "toolrack.v1.SessionService", "toolrack.v1.ToolService"}));
-  EXPECT_EQ(names("control").size(), 9u);
+  EXPECT_EQ(names("agent"), (std::vector<std::string>{
+                                "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection",
+                                "grpc.reflection.v1alpha.ServerReflection",
+                                "toolrack.v1.DispatcherService", "toolrack.v1.RendererService",
+                                "toolrack.v1.SessionService", "toolrack.v1.ToolService"}));
+  EXPECT_EQ(names("control").size(), 10u);
 }
 
 TEST_F(ReflectionTest, GivesAFileWithAllThatItImports) {
