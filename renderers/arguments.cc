@@ -29,7 +29,7 @@ struct ArgumentsReader::Writer {
   std::vector<absl::string_view>& repairs;
 };
 
-ArgumentsReader::ArgumentsReader() = default;
+ArgumentsReader::ArgumentsReader(Extent extent) : extent_(extent) {}
 ArgumentsReader::~ArgumentsReader() = default;
 
 void ArgumentsReader::Fail(absl::string_view reason) {
@@ -37,10 +37,11 @@ void ArgumentsReader::Fail(absl::string_view reason) {
   reason_ = std::string(reason);
 }
 
-void ArgumentsReader::Feed(absl::string_view text, std::string& out,
-                           std::vector<absl::string_view>& repairs) {
+size_t ArgumentsReader::Feed(absl::string_view text, std::string& out,
+                             std::vector<absl::string_view>& repairs) {
   Writer writer{out, repairs};
-  for (size_t at = 0; at < text.size() && state_ != State::kBad; ++at) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (state_ == State::kBad || (extent_ == Extent::kOneValue && done())) return at;
     if (state_ == State::kString) {
       // The plain part of a string goes in one piece.
       const size_t from = at;
@@ -49,10 +50,18 @@ void ArgumentsReader::Feed(absl::string_view text, std::string& out,
         ++at;
       }
       out.append(text.data() + from, at - from);
-      if (at == text.size()) return;
+      if (at == text.size()) break;
+    }
+    if (extent_ == Extent::kOneValue && state_ == State::kStart && !IsWordChar(text[at]) &&
+        (word_ == "null" || word_ == "None")) {
+      out += "{}";
+      state_ = State::kDone;
+      return at;
     }
     Step(text[at], writer);
+    if (state_ == State::kBad) return at;
   }
+  return text.size();
 }
 
 void ArgumentsReader::Begin(char c, Writer& writer) {

@@ -2,6 +2,7 @@
 #ifndef TOOLRACK_RENDERERS_ARGUMENTS_H_
 #define TOOLRACK_RENDERERS_ARGUMENTS_H_
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,13 +19,24 @@ namespace toolrack {
 class ArgumentsReader {
  public:
   enum class End { kComplete, kTruncated, kNotUnderstood };
+  // Whether there is more text behind the object that is not for this reader.
+  enum class Extent { kAllText, kOneValue };
 
-  ArgumentsReader();
+  explicit ArgumentsReader(Extent extent = Extent::kAllText);
   ~ArgumentsReader();
 
   // Appends to `out` what is certain, and to `repairs` what was mended. `text` holds whole UTF-8
-  // characters.
-  void Feed(absl::string_view text, std::string& out, std::vector<absl::string_view>& repairs);
+  // characters. Gives how much was read: up to what is not understood, or, with kOneValue, up to
+  // the end of the value.
+  size_t Feed(absl::string_view text, std::string& out, std::vector<absl::string_view>& repairs);
+  // The value was read.
+  bool done() const { return state_ == State::kDone && !unwrapped_; }
+  bool bad() const { return state_ == State::kBad; }
+  // Within a string or before a whole value: what comes may be anything.
+  bool in_string() const {
+    return state_ == State::kString || state_ == State::kEscape || state_ == State::kHex ||
+           state_ == State::kWholeString;
+  }
   // The text is over. Nothing but blanks, `null` and `None` mean `{}`.
   End Finish(std::string& out, std::vector<absl::string_view>& repairs);
   // One line, when the end was not kComplete.
@@ -57,6 +69,7 @@ class ArgumentsReader {
   void Close(char c, Writer& writer);
   void Fail(absl::string_view reason);
 
+  const Extent extent_;
   State state_ = State::kStart;
   std::string stack_;  // `{` and `[`
   bool key_ = false;   // the string being read is a key

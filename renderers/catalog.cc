@@ -8,7 +8,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "registry/base/errors.h"
+#include "renderers/families.h"
 
 namespace toolrack {
 namespace {
@@ -22,8 +24,8 @@ struct Alias {
 };
 constexpr Alias kAliases[] = {{"rolling_developer", "harmony_rolling"}};
 
-const std::vector<CatalogRule>& BuiltInRules() {
-  static const auto* kRules = new std::vector<CatalogRule>{
+std::vector<CatalogRule> ClosedRules() {
+  return {
       // Provider schemes.
       {"anthropic", {"claude_deferred", "anthropic_deferred", "anthropic", "claude"}},
       {"bedrock", {"anthropic_deferred", "anthropic"}},
@@ -55,6 +57,14 @@ const std::vector<CatalogRule>& BuiltInRules() {
       {"o[1-9]*", {"openai_responses", "openai_chat"}},
       {"gemini-*", {"gemini", "gemini_dispatcher"}},
   };
+}
+
+const std::vector<CatalogRule>& BuiltInRules() {
+  static const auto* kRules = [] {
+    auto* rules = new std::vector<CatalogRule>(ClosedRules());
+    for (CatalogRule& rule : FamilyRules()) rules->push_back(std::move(rule));
+    return rules;
+  }();
   return *kRules;
 }
 
@@ -88,6 +98,11 @@ std::string ModelKey(absl::string_view model) {
   if (const size_t slash = key.rfind('/'); slash != std::string::npos) key.erase(0, slash + 1);
   if (absl::EndsWith(key, ".gguf")) key.resize(key.size() - 5);
   return key;
+}
+
+bool IsNameOf(const Dialect& dialect, absl::string_view name) {
+  return dialect.name == name ||
+         std::find(dialect.aliases.begin(), dialect.aliases.end(), name) != dialect.aliases.end();
 }
 
 absl::string_view CacheNote(const RendererSpec& spec) {
@@ -136,10 +151,13 @@ absl::StatusOr<RendererSpec> FindRenderer(absl::string_view name) {
     if (alias.alias == name) return FindRenderer(alias.name);
   }
   for (const Dialect& dialect : AllDialects()) {
-    if (dialect.name == name) return RendererSpec{&dialect, Disclosure::kUpfront};
+    if (IsNameOf(dialect, name)) return RendererSpec{&dialect, Disclosure::kUpfront};
     for (const Disclosure disclosure : kDisclosures) {
-      const RendererSpec spec{&dialect, disclosure};
-      if (spec.name() == name) return spec;
+      absl::string_view bare = name;
+      if (absl::ConsumeSuffix(&bare, DisclosureName(disclosure)) &&
+          absl::ConsumeSuffix(&bare, "_") && IsNameOf(dialect, bare)) {
+        return RendererSpec{&dialect, disclosure};
+      }
     }
   }
   std::vector<std::string> names;
@@ -189,7 +207,10 @@ v1::Renderer DescribeRenderer(const RendererSpec& spec) {
   const Dialect& dialect = *spec.dialect;
   v1::Renderer out;
   out.set_name(spec.name());
-  if (spec.disclosure == Disclosure::kUpfront) out.add_aliases(std::string(dialect.name));
+  if (spec.disclosure == Disclosure::kUpfront) {
+    out.add_aliases(std::string(dialect.name));
+    for (const absl::string_view alias : dialect.aliases) out.add_aliases(std::string(alias));
+  }
   for (const Alias& alias : kAliases) {
     if (alias.name == spec.name()) out.add_aliases(std::string(alias.alias));
   }

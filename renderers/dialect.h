@@ -21,6 +21,7 @@ enum class DeclareEngine {
   kOpenAiChat,       // Chat Completions
   kOpenAiResponses,  // Responses
   kGemini,           // generateContent
+  kFamily,           // an open family: see families.h
 };
 
 // How raw text is read.
@@ -28,6 +29,7 @@ enum class ParseEngine {
   kNone,  // it is all text
   kXmlParameters,
   kHarmony,
+  kFamily,
 };
 
 // What a provider accepts as a schema.
@@ -39,6 +41,8 @@ enum class PromptOrder {
   kFlatPrefix,           // OpenAI: everything from the first changed byte on
   kDateEffortTools,      // Harmony: system message with date and effort, then the tools
 };
+
+struct CallFormat;
 
 struct Dialect {
   absl::string_view name;
@@ -60,6 +64,10 @@ struct Dialect {
   // The same family's row for the other medium; empty: none.
   absl::string_view sibling;
   absl::string_view description;
+  // Of an open family.
+  const CallFormat* calls = nullptr;
+  // What servers and parsers call it.
+  std::vector<absl::string_view> aliases = {};
 };
 
 // All of them, sorted by name. The explicit list.

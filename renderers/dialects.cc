@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "registry/base/wire_name.h"
 #include "renderers/dialect.h"
+#include "renderers/families.h"
 
 namespace toolrack {
 namespace {
@@ -137,6 +138,9 @@ std::vector<Dialect> MakeDialects() {
                   .native = {"upfront", "deferred"},
                   .sibling = "",
                   .description = "OpenAI's Responses: namespaces, tool_search, additional_tools"});
+  for (const Family& family : AllFamilies()) rows.push_back(FamilyDialect(family));
+  std::sort(rows.begin(), rows.end(),
+            [](const Dialect& a, const Dialect& b) { return a.name < b.name; });
   return rows;
 }
 

@@ -9,6 +9,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "registry/base/wire_name.h"
+#include "renderers/call_format.h"
+#include "renderers/family_text.h"
 #include "renderers/json_text.h"
 #include "renderers/outcome_text.h"
 
@@ -77,6 +79,9 @@ class History {
       }
       case DeclareEngine::kGemini:
         return JsonMessage("user", GeminiResult(outcome, name, text, is_error));
+      case DeclareEngine::kFamily:
+        return TextMessage(dialect_.calls->spelling.result_role,
+                           FamilyResult(dialect_, name, Safe(text, name)));
     }
     return {};
   }
@@ -240,6 +245,7 @@ class History {
         return;
       }
       case DeclareEngine::kFunctionLines:
+      case DeclareEngine::kFamily:
         out.push_back(TextMessage(role, Safe(turn.text(), "")));
         return;
       case DeclareEngine::kGemini: {
@@ -296,6 +302,8 @@ class History {
         return ChatAssistant(turn, out);
       case DeclareEngine::kOpenAiResponses:
         return ResponsesAssistant(turn, out);
+      case DeclareEngine::kFamily:
+        return FamilyAssistant(turn, out);
     }
   }
 
@@ -380,16 +388,31 @@ class History {
         block += *one;
         continue;
       }
-      AddWarning(warnings_, call.name(), "call_as_note", "",
-                 "the old call cannot be spelled in this family and is told of instead");
-      absl::StrAppend(&text, text.empty() ? "" : "\n", "(A call of ", NameOf(call),
-                      " was made here.)");
+      Note(call, text);
     }
     if (!block.empty()) {
       absl::StrAppend(&text, text.empty() ? "" : "\n\n", "<function_calls>\n", block,
                       "</function_calls>");
     }
     out.push_back(TextMessage("assistant", std::move(text)));
+  }
+
+  void FamilyAssistant(const v1::Turn& turn, std::vector<v1::OutMessage>& out) {
+    std::string text = Safe(turn.text(), "");
+    std::vector<std::string> calls;
+    for (const v1::OutputCall& call : turn.calls()) {
+      auto one = FamilyCall(dialect_, NameOf(call), ArgumentsText(call));
+      one ? calls.push_back(*one) : Note(call, text);
+    }
+    if (!calls.empty()) text += (text.empty() ? "" : "\n") + FamilyCalls(dialect_, calls);
+    out.push_back(TextMessage("assistant", std::move(text)));
+  }
+
+  void Note(const v1::OutputCall& call, std::string& text) {
+    AddWarning(warnings_, call.name(), "call_as_note", "",
+               "the old call cannot be spelled in this family and is told of instead");
+    absl::StrAppend(&text, text.empty() ? "" : "\n", "(A call of ", NameOf(call),
+                    " was made here.)");
   }
 
   // The library: once the last answer is final, what was thought before the first final one goes.

@@ -126,6 +126,11 @@ void MarkerMachine::EndCall(bool complete, absl::string_view fault) {
   sink_.Malformed(malformed);
 }
 
+void MarkerMachine::Abandon() {
+  if (open_) --calls_;
+  open_ = false;
+}
+
 void MarkerMachine::Malformed(absl::string_view span, absl::string_view reason) {
   v1::OutputMalformed malformed;
   malformed.set_span(std::string(Utf8Prefix(span, kMaxSpan)));

@@ -42,6 +42,8 @@ class MarkerMachine : public OutputParser {
   bool open() const { return open_; }
   // Text that is JSON of a kind.
   void ReadArguments(absl::string_view text);
+  // Arguments that `reader` reads on from here; it may have read some already.
+  void ReadOn(std::unique_ptr<ArgumentsReader> reader) { reader_ = std::move(reader); }
   // JSON made here.
   void EmitArguments(absl::string_view json) { sink_.Arguments(json); }
   void Raw(absl::string_view text);
@@ -52,6 +54,8 @@ class MarkerMachine : public OutputParser {
   void CloseMade(bool complete);
   // Ends it as not understood.
   void CloseBad(absl::string_view reason);
+  // The call was none: forgets it.
+  void Abandon();
   void Malformed(absl::string_view span, absl::string_view reason);
   // Something was mended; when reading is strict it is Malformed instead, and so is the call that
   // is open.

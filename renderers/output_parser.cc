@@ -2,6 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "registry/base/utf8.h"
+#include "renderers/call_format.h"
+#include "renderers/family_engines.h"
 #include "renderers/harmony_parser.h"
 #include "renderers/xml_parser.h"
 
@@ -58,6 +60,21 @@ class TextParser final : public OutputParser {
   uint64_t at_ = 0;
 };
 
+std::unique_ptr<OutputParser> MakeFamilyParser(const OfferedTools& offered, OutputSink& sink) {
+  switch (offered.dialect().calls->shape) {
+    case CallShape::kTags:
+      return MakeTagCallParser(offered, sink);
+    case CallShape::kPython:
+    case CallShape::kBrace:
+      return MakeLiteralCallParser(offered, sink);
+    case CallShape::kTree:
+      return MakeTreeCallParser(offered, sink);
+    case CallShape::kJson:
+      break;
+  }
+  return MakeJsonCallParser(offered, sink);
+}
+
 }  // namespace
 
 void OutputParser::Feed(absl::string_view bytes) {
@@ -100,6 +117,8 @@ std::unique_ptr<OutputParser> MakeEngine(const OfferedTools& offered, OutputSink
       return MakeHarmonyParser(offered, sink);
     case ParseEngine::kXmlParameters:
       return MakeXmlParser(offered, sink);
+    case ParseEngine::kFamily:
+      return MakeFamilyParser(offered, sink);
     case ParseEngine::kNone:
       break;
   }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "registry/base/random.h"
 #include "renderers/allowed_tools.h"
+#include "renderers/family_text.h"
 #include "renderers/meta_tools.h"
 #include "renderers/prompt_texts.h"
 
@@ -109,6 +110,10 @@ class Rendering {
                                                       "developer", Additional(tools))
                                                : Json("loaded", v1::PLACEMENT_TOOL_RESULT_STREAM,
                                                       "", SearchOutput(tools, call_id));
+        return;
+      case DeclareEngine::kFamily:
+        *out.add_fragments() = Text("loaded", v1::PLACEMENT_TOOL_RESULT_STREAM, "tool",
+                                    FamilyDefinitions(dialect_, tools));
         return;
       default:
         *out.add_fragments() =
@@ -305,6 +310,17 @@ class Rendering {
         if (tells_names) absl::StrAppend(&text, "\n\n", DeferredNames(rest, LoadsNatively()));
         if (!options_.instructions().empty()) {
           absl::StrAppend(&text, text.empty() ? "" : "\n\n", options_.instructions());
+        }
+        *out.add_fragments() =
+            Text("tools", v1::PLACEMENT_SYSTEM_PROMPT, "system", std::move(text));
+        break;
+      }
+      case DeclareEngine::kFamily: {
+        std::string text = shown.empty() ? "" : FamilyDeclaration(dialect_, shown);
+        for (const std::string& more :
+             {tells_names ? DeferredNames(rest, LoadsNatively()) : std::string(),
+              options_.instructions()}) {
+          if (!more.empty()) absl::StrAppend(&text, text.empty() ? "" : "\n\n", more);
         }
         *out.add_fragments() =
             Text("tools", v1::PLACEMENT_SYSTEM_PROMPT, "system", std::move(text));

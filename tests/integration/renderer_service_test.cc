@@ -33,7 +33,7 @@ class RendererServiceTest : public testing::Test {
 TEST_F(RendererServiceTest, ListsAndResolves) {
   v1::ListRenderersResponse list;
   ASSERT_TRUE(stub_->ListRenderers(NewContext().get(), {}, &list).ok());
-  EXPECT_EQ(list.renderers_size(), 24);
+  EXPECT_EQ(list.renderers_size(), 4 * (6 + 55));  // closed and open families
   v1::ResolveRendererRequest request;
   request.set_model("gpt-oss-120b");
   v1::ResolveRendererResponse found;
