@@ -7,7 +7,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "registry/base/errors.h"
 #include "renderers/families.h"
@@ -160,9 +159,10 @@ absl::StatusOr<RendererSpec> FindRenderer(absl::string_view name) {
       }
     }
   }
-  std::vector<std::string> names;
-  for (const RendererSpec& spec : AllRenderers()) names.push_back(spec.name());
-  return RequestInvalid("renderer", name, absl::StrCat("one of ", absl::StrJoin(names, ", ")));
+  // There are too many to list them.
+  return RequestInvalid("renderer", name,
+                        "the name or alias of a renderer; ListRenderers has them all, and "
+                        "ResolveRenderer those of a model");
 }
 
 absl::StatusOr<RendererSpec> WithMedium(const RendererSpec& spec, v1::RenderMedium medium) {
