@@ -207,7 +207,8 @@ void AddCatalogueCommands(CLI::App& app, CommandLine& line) {
 
   auto search_options = std::make_shared<SearchOptions>();
   CLI::App* search = app.add_subcommand("search", "Finds tools by what they do.");
-  search->add_option("WORDS", search_options->words, "What is wanted.")->required();
+  search->add_option("WORDS", search_options->words,
+                     "What is wanted; without: which categories and servers there are.");
   CLI::Option* regex =
       search->add_flag("--regex", search_options->regex, "WORDS is an RE2 regular expression.");
   search->add_flag("--select", search_options->select, "WORDS are exact names.")->excludes(regex);

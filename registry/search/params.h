@@ -29,7 +29,7 @@ struct SearchParams {
   float coverage = 0.5f;
   float sentence = 0.5f;  // share of the best sentence, for long queries
   float likeness = 0.3f;  // of name and query, by trigrams
-  float phrase = 0.5f;    // for each quoted phrase that is there, word for word
+  float phrase = 0.25f;   // for each quoted phrase that is there, word for word
   float vector = 0.6f;    // of the cosine, when the caller gives a vector
   // Longer queries ask for several things: how much of them one tool covers says little.
   size_t short_query = 12;  // distinct words

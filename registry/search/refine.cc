@@ -148,12 +148,12 @@ void AddPhrase(const SearchIndex& index, absl::string_view phrase, std::vector<R
     if (!all) continue;
     const ToolDefinition& definition = index.definition(one.doc);
     bool found = false;
-    ForEachField(definition, ReadSchemaWords(definition.tool.input_schema()),
-                 [&](absl::string_view text, SearchField) {
-                   // Pairs of characters stand between those of CJK texts: as it is written, too.
-                   found = found || absl::StrContains(absl::AsciiStrToLower(text), lower) ||
-                           absl::StrContains(Plain(text), plain);
-                 });
+    // Not what its parameters say: people also quote values, and those are in their examples.
+    ForEachField(definition, SchemaWords(), [&](absl::string_view text, SearchField) {
+      // Pairs of characters stand between those of CJK texts: as it is written, too.
+      found = found || absl::StrContains(absl::AsciiStrToLower(text), lower) ||
+              absl::StrContains(Plain(text), plain);
+    });
     if (found) one.score += index.params().phrase;
   }
 }
