@@ -134,11 +134,12 @@ LiveIndex::LiveIndex(Registry* registry, const SearchParams& params)
   while (state_->watch == nullptr) {
     // The registry does not remember that far back.
     const SnapshotPtr snapshot = registry->snapshot();
-    state_->pending.clear();
-    snapshot->ForEach("", [this](const ToolEntryPtr& entry) {
-      state_->pending[entry->name()] = entry->definition;
+    decltype(state_->pending) found;
+    snapshot->ForEach("", [&found](const ToolEntryPtr& entry) {
+      found[entry->name()] = entry->definition;
       return true;
     });
+    state_->pending = std::move(found);
     state_->pending_revision = snapshot->revision();
     state_->watch = registry->Watch(snapshot->revision(), SIZE_MAX / 2, wake);
   }

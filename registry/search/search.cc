@@ -64,9 +64,11 @@ absl::StatusOr<v1::SearchToolsResponse> Searcher::Search(const v1::SearchToolsRe
     return SearchByRegex(scope, queries);
   }
   std::vector<QueryOperators> parsed;
+  parsed.reserve(queries.size());
   for (const std::string& query : queries) parsed.push_back(ReadOperators(query));
   const auto texts_of = [&parsed] {
     std::vector<std::string> texts;
+    texts.reserve(parsed.size());
     for (QueryOperators& query : parsed) texts.push_back(std::move(query.text));
     return texts;
   };

@@ -85,10 +85,11 @@ size_t Segment::bytes() const {
     }
   }
   for (const Lists* lists : {&by_category_, &by_namespace_}) {
-    for (const auto& [name, list] : *lists) sum += sizeof(list) + sizeof(name) + of(list);
+    for (const auto& [name, list] : *lists)
+      sum += sizeof(std::pair<decltype(name), decltype(list)>) + of(list);
   }
   for (const Doc& doc : docs_) {
-    if (doc.vector != nullptr) sum += sizeof(*doc.vector) + of(*doc.vector);
+    if (doc.vector != nullptr) sum += sizeof(std::vector<float>) + of(*doc.vector);
   }
   return sum;
 }
