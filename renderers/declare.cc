@@ -198,8 +198,9 @@ std::string DeclareText(const Dialect& dialect, const std::vector<DeclaredTool>&
     std::string one;
     bool mended = false;
     if (harmony) {
-      const HarmonyVariant variant =
-          options.variant() == "jinja" ? HarmonyVariant::kJinja : HarmonyVariant::kLibrary;
+      const HarmonyVariant variant = options.variant() == "jinja" ? HarmonyVariant::kJinja
+                                     : options.normalise()        ? HarmonyVariant::kPlain
+                                                                  : HarmonyVariant::kLibrary;
       one =
           HarmonyDeclaration({tool.wire, tool.tool->description(), &tool.schema}, variant, mended);
       if (dialect.markers.SplitText(one)) mended = true;

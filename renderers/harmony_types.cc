@@ -93,9 +93,10 @@ class Harmless {
 // As the library's json_schema_to_typescript.
 class LibraryTypes {
  public:
-  explicit LibraryTypes(bool& mended) : safe_(mended) {}
+  LibraryTypes(bool plain, bool& mended) : plain_(plain), safe_(mended) {}
 
-  std::string Type(const JsonText& schema, const std::string& indent) {
+  // `described`: the schema's description stands above already.
+  std::string Type(const JsonText& schema, const std::string& indent, bool described = false) {
     if (const JsonText* one_of = schema.Find("oneOf"); one_of != nullptr && one_of->is_array()) {
       std::string out;
       for (const JsonText& variant : one_of->items) {
@@ -112,18 +113,26 @@ class LibraryTypes {
       if (!words.empty()) return absl::StrJoin(words, " | ");
     }
     if (type == nullptr || !type->is_string()) return "any";
-    if (type->text == "object") return Object(schema, indent);
+    if (type->text == "object") return Object(schema, indent, described);
     if (type->text == "string") return Text(schema);
     if (type->text == "number" || type->text == "integer") return "number";
     if (type->text == "boolean") return "boolean";
     if (type->text == "array") {
       const JsonText* items = schema.Find("items");
-      return items == nullptr ? "Array<any>" : absl::StrCat(Type(*items, indent), "[]");
+      if (items == nullptr) return "Array<any>";
+      const std::string item = Type(*items, indent);
+      return plain_ && IsUnion(*items, item) ? absl::StrCat("(", item, ")[]")
+                                             : absl::StrCat(item, "[]");
     }
     return "any";
   }
 
  private:
+  static bool IsUnion(const JsonText& schema, absl::string_view type) {
+    if (schema.StringAt("type") == "object" || schema.StringAt("type") == "array") return false;
+    return absl::StrContains(type, " | ");
+  }
+
   std::string Text(const JsonText& schema) {
     std::vector<std::string> words;
     if (const JsonText* values = schema.Find("enum"); NonEmptyArray(values)) {
@@ -211,7 +220,7 @@ class LibraryTypes {
       OneOf(key, schema, *one_of, indent, out);
       return;
     }
-    std::string type = Type(schema, indent + "    ");
+    std::string type = Type(schema, indent + "    ", /*described=*/one_of == nullptr);
     AddNull(schema, type);
     absl::StrAppend(&out, indent, key, ": ", type, ",");
     if (const JsonText* value = schema.Find("default"); value != nullptr && one_of == nullptr) {
@@ -220,22 +229,29 @@ class LibraryTypes {
     out += '\n';
   }
 
-  std::string Object(const JsonText& schema, const std::string& indent) {
+  std::string Object(const JsonText& schema, const std::string& indent, bool described) {
     std::string out;
     const JsonText* description = schema.Find("description");
-    if (description != nullptr && description->is_string()) {
-      absl::StrAppend(&out, indent, "// ", safe_.Comment(description->text), "\n");
+    const bool describes = description != nullptr && description->is_string();
+    const std::string words = describes ? safe_.Comment(description->text) : "";
+    if (plain_) {
+      absl::StrAppend(&out, "{", describes && !described ? absl::StrCat(" // ", words) : "", "\n");
+    } else {
+      if (describes) absl::StrAppend(&out, indent, "// ", words, "\n");
+      out += "{\n";
     }
-    out += "{\n";
     if (const JsonText* properties = ObjectAt(schema, "properties")) {
       for (const JsonMember& member : properties->members) {
         Property(member, IsRequired(schema, member.key), indent, out);
       }
     }
-    absl::StrAppend(&out, indent, "}");
+    const size_t close = plain_ && indent.size() >= kStep ? indent.size() - kStep : indent.size();
+    absl::StrAppend(&out, absl::string_view(indent).substr(0, close), "}");
     return out;
   }
 
+  static constexpr size_t kStep = 4;
+  const bool plain_;
   Harmless safe_;
 };
 
@@ -369,9 +385,10 @@ std::string HarmonyDeclaration(const HarmonyTool& tool, HarmonyVariant variant, 
     if (absl::EndsWith(line, "\r")) line.remove_suffix(1);
     absl::StrAppend(&out, "// ", safe.Comment(line), "\n");
   }
+  const bool plain = variant == HarmonyVariant::kPlain;
   absl::StrAppend(&out, "type ", tool.name, " = (");
   if (tool.parameters != nullptr) {
-    absl::StrAppend(&out, "_: ", LibraryTypes(mended).Type(*tool.parameters, ""));
+    absl::StrAppend(&out, "_: ", LibraryTypes(plain, mended).Type(*tool.parameters, ""));
   }
   absl::StrAppend(&out, ") => any;\n\n");
   return out;

@@ -15,7 +15,10 @@
 
 namespace toolrack {
 
-enum class HarmonyVariant { kLibrary, kJinja };
+// kPlain is the library's text without what is odd in it: a description of an object stands once,
+// behind the brace where nothing says it above; a closing brace stands under its line; unions are
+// in parentheses before `[]`.
+enum class HarmonyVariant { kLibrary, kJinja, kPlain };
 
 struct HarmonyTool {
   absl::string_view name;

@@ -47,6 +47,15 @@ const v1::Tool& ToolCallDefinition() {
   return *kTool;
 }
 
+const v1::Tool& ResultReadDefinition() {
+  static const v1::Tool* kTool = Make(
+      kResultRead,
+      "Reads more of a tool's result that was cut because it is long: a range of its text, "
+      "from the handle that the cut result gave.",
+      R"({"type":"object","properties":{"handle":{"type":"string","description":"The handle that the cut result gave"},"offset":{"type":"integer","description":"The first byte to read","minimum":0,"default":0},"length":{"type":"integer","description":"At most so many bytes","minimum":4}},"required":["handle"]})");
+  return *kTool;
+}
+
 const v1::Tool& CallMcpDefinition() {
   static const v1::Tool* kTool = Make(
       kCallMcp,

@@ -22,6 +22,7 @@ const v1::Tool& ToolSearchDefinition();    // query, limit
 const v1::Tool& ToolDescribeDefinition();  // names
 const v1::Tool& ToolCallDefinition();      // name, arguments
 const v1::Tool& CallMcpDefinition();       // server, tool, args
+const v1::Tool& ResultReadDefinition();    // handle, offset, length
 
 }  // namespace toolrack
 

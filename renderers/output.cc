@@ -49,8 +49,8 @@ void OutputCollector::Repair(const v1::OutputRepair& repair) { *out_.add_repairs
 
 OfferedTools::OfferedTools(const RendererSpec& spec, ToolSpan tools) : dialect_(spec.dialect) {
   by_wire_.reserve(tools.size() + 8);
-  for (const v1::Tool* tool :
-       {&ToolSearchDefinition(), &ToolDescribeDefinition(), &ToolCallDefinition()}) {
+  for (const v1::Tool* tool : {&ToolSearchDefinition(), &ToolDescribeDefinition(),
+                               &ToolCallDefinition(), &ResultReadDefinition()}) {
     by_wire_[tool->name()] = tool;
   }
   // First the true names, so that a wire name, which counts more, replaces one of them.

@@ -28,6 +28,7 @@
 #include "server/rpc/runtime_dir.h"
 #include "server/server_options.h"
 #include "server/services/dispatch_meta.h"
+#include "server/services/dispatch_unwrap.h"
 #include "server/services/dispatcher_service.h"
 #include "server/services/services.h"
 
@@ -91,8 +92,9 @@ struct Server::Parts {
                  config.limits()),
         prompts({&registry, &sessions, &policy, tokens.get()}, config.renderers()),
         hooks(&Clock::Real(), config.hooks()),
+        unwrapper(&registry, &policy, config.limits().max_arguments_bytes()),
         pipeline({&registry, timers.get(), &Clock::Real(), &requests, &results, &sessions, &hooks,
-                  &principals, &policy, &approvals},
+                  &principals, &policy, &approvals, &unwrapper},
                  ToPipelineOptions(config, audit.get())),
         hook_streams({&hooks, timers.get(), &requests}, ToHookOptions(config, registry)),
         workers({&registry, timers.get(), &Clock::Real(), &publishing, &sessions},
@@ -142,6 +144,7 @@ struct Server::Parts {
   SessionTable sessions;
   Prompts prompts;
   HookSet hooks;
+  const ToolCallUnwrapper unwrapper;
   CallPipeline pipeline;
   HookHub hook_streams;
   WorkerHub workers;
@@ -229,7 +232,8 @@ absl::Status Server::Parts::Build(DaemonControl* control) {
         return results.Read(request, context.principal);
       },
       config.results().cap_bytes() * 3 / 4));
-  for (ToolFactory& tool : MetaTools({&registry, &searcher, &sessions, &policy, &requests})) {
+  for (ToolFactory& tool :
+       MetaTools({&registry, &searcher, &sessions, &policy, &requests, &prompts})) {
     tools.push_back(std::move(tool));
   }
   TR_RETURN_IF_ERROR(registrar.RegisterAll(std::move(tools)));
@@ -253,6 +257,7 @@ absl::Status Server::Parts::Build(DaemonControl* control) {
   core.policy = &policy;
   core.approvals = &approvals;
   core.prompts = &prompts;
+  core.unwrapper = &unwrapper;
   for (size_t scope = 0; scope < std::size(kScopes); ++scope) {
     TR_ASSIGN_OR_RETURN(std::unique_ptr<GrpcServer> server, MakeGrpcServer(scope));
     server->SetServing(true);

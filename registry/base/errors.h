@@ -67,6 +67,11 @@ absl::Status ArgumentsInvalid(absl::string_view tool, absl::string_view digest,
 absl::Status RequestInvalid(absl::string_view field, absl::string_view value,
                             absl::string_view expected);
 
+// A model's output. `fault`: what is wrong with a call in it, `span` how it was written.
+absl::Status OutputMalformed(absl::string_view fault, absl::string_view span);
+// It ended within a call.
+absl::Status OutputUnfinished(absl::string_view wire_name);
+
 // Look-up. `nearest` best first.
 absl::Status ToolNotFound(absl::string_view tool, const std::vector<std::string>& nearest);
 // Why a session is not there; kUnknown also for those who may not know.

@@ -103,6 +103,12 @@ void CallTable::Leave(RunningCall& call) {
   in_flight_.fetch_sub(1);  // the last touch: see CallPipeline
 }
 
+void CallTable::SetTool(RunningCall& call, std::string tool) {
+  Shard& shard = ShardOf(call);
+  absl::MutexLock lock(&shard.mu);
+  call.tool = std::move(tool);
+}
+
 void CallTable::SetBackend(RunningCall& call, const Backend* backend) {
   Shard& shard = ShardOf(call);
   absl::MutexLock lock(&shard.mu);

@@ -54,6 +54,8 @@ class CallTable {
   absl::Status Enter(RunningCall& call, uint64_t max_of_principal = 0);
   // After Enter gave OK, exactly once.
   void Leave(RunningCall& call);
+  // While the call is in the table, where others read its name.
+  void SetTool(RunningCall& call, std::string tool);
   // The call is about to be given to `backend`, which the call keeps alive until it calls this
   // again or leaves.
   void SetBackend(RunningCall& call, const Backend* backend);

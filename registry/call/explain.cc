@@ -138,7 +138,16 @@ Task<v1::ExplainCallResponse> CallPipeline::State::ExplainSteps(PipelineCall& ca
     story.Pass("session",
                absl::StrCat("open, pinned to revision ", call.peeked->pinned_revision()));
   }
-  if (fault.ok() && !request.idempotency_key().empty()) {
+  if (parts.unwrapper != nullptr && parts.unwrapper->MayWrap(call.tool)) {
+    fault = parts.unwrapper->Unwrap(principal, request);
+    if (!fault.ok()) co_return story.Refuse("unwrap", fault);
+    if (request.name() != call.tool) {
+      story.Pass("unwrap", absl::StrCat("a call of ", ForMessage(request.name(), 200),
+                                        " by way of ", call.tool));
+      call.tool = request.name();
+    }
+  }
+  if (!request.idempotency_key().empty()) {
     fault = idempotency.Check(principal, request.name(), request.idempotency_key(),
                               FingerprintOf(request));
   }

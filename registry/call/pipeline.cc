@@ -56,6 +56,10 @@ Task<absl::Status> CallPipeline::State::Steps(PipelineCall& call) {
     fault = limits.EnterSession(call.session_id, call.session_place);
     if (!fault.ok()) co_return fault;
   }
+  if (parts.unwrapper != nullptr && parts.unwrapper->MayWrap(call.tool)) {
+    fault = co_await Unwrap(call);
+    if (!fault.ok()) co_return fault;
+  }
   if (!call.request.idempotency_key().empty()) {
     fault = co_await Lead(call);
     if (!fault.ok() || call.known_outcome) co_return fault;

@@ -56,6 +56,18 @@ struct CallRecord {
   std::string arguments_sha256;
 };
 
+// Knows which calls are really calls of another tool. Thread-safe.
+class CallUnwrapper {
+ public:
+  virtual ~CallUnwrapper() = default;
+  // Whether Unwrap might change a request of this name. Short.
+  virtual bool MayWrap(absl::string_view name) const = 0;
+  // Makes a request that calls a tool by way of another one the inner tool's own, name and
+  // arguments; leaves any other as it is. Linear in the arguments. The pipeline answers with the
+  // error, if there is one.
+  virtual absl::Status Unwrap(absl::string_view principal, v1::CallToolRequest& request) const = 0;
+};
+
 struct PipelineOptions {
   v1::LimitsConfig limits;  // 0 is the default, here and below
   v1::ResultsConfig results;
@@ -89,7 +101,8 @@ class CallPipeline {
     // Null: nobody is known, everything is allowed.
     const Principals* principals = nullptr;
     const Policy* policy = nullptr;
-    Approvals* approvals = nullptr;  // there when `policy` is
+    Approvals* approvals = nullptr;            // there when `policy` is
+    const CallUnwrapper* unwrapper = nullptr;  // null: each call is of the tool that it names
   };
   CallPipeline(Parts parts, PipelineOptions options);
   ~CallPipeline();

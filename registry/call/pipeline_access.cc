@@ -1,9 +1,10 @@
-// The steps of a call that ask who it is and whether it was made before: idempotency keys,
-// permission, approval, the result cache.
+// The steps of a call that ask who it is, of which tool, and whether it was made before:
+// unwrapping, idempotency keys, permission, approval, the result cache.
 #include <stop_token>
 #include <utility>
 
 #include "registry/base/errors.h"
+#include "registry/base/random.h"
 #include "registry/call/armed_timer.h"
 #include "registry/call/pipeline_state.h"
 
@@ -16,6 +17,29 @@ const Principal* CallPipeline::State::PrincipalOf(const PipelineCall& call) cons
 
 ToolVisibility CallPipeline::State::VisibilityOf(const PipelineCall& call) const {
   return parts.policy == nullptr ? ToolVisibility() : parts.policy->VisibilityOf(call.principal);
+}
+
+// From here on a call by way of another name is the inner tool's own: limits, rules, hooks and
+// counters know no other.
+Task<absl::Status> CallPipeline::State::Unwrap(PipelineCall& call) {
+  call.argument_bytes = InputBytes(call.request);
+  if (call.argument_bytes > options.inline_argument_bytes) {
+    absl::Status fault = co_await Hop(call);
+    if (!fault.ok()) co_return fault;
+  }
+  std::string sent;
+  if (options.digest_arguments) {
+    v1::CallToolRequest copy = call.request;
+    absl::StatusOr<ArgumentInput> input = TakeInput(call.tool, copy);
+    if (input.ok()) sent = std::move(input->text);
+  }
+  absl::Status fault = parts.unwrapper->Unwrap(call.principal, call.request);
+  if (!fault.ok()) {
+    if (options.digest_arguments) call.refused_sha256 = Sha256Hex(sent);
+    co_return fault;
+  }
+  if (call.request.name() != call.tool) table.SetTool(call, call.request.name());
+  co_return absl::OkStatus();
 }
 
 // OK: this call runs (call.leads), or its outcome is there already (call.known_outcome).

@@ -77,6 +77,7 @@ struct CallPipeline::State {
   // The result as the caller gets it: without credentials, at most as long as the cap allows.
   void CapAndKeep(PipelineCall& call) const;
   const Principal* PrincipalOf(const PipelineCall& call) const;
+  Task<absl::Status> Unwrap(PipelineCall& call);
   Task<absl::Status> Lead(PipelineCall& call);
   absl::Status Allow(const PipelineCall& call) const;
   absl::Status Approve(PipelineCall& call);

@@ -58,6 +58,7 @@ struct Core {
   const Policy* policy = nullptr;
   Approvals* approvals = nullptr;
   Prompts* prompts = nullptr;
+  const CallUnwrapper* unwrapper = nullptr;
 };
 
 }  // namespace toolrack

@@ -1,42 +1,24 @@
 #include "server/services/dispatch_feedback.h"
 
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "registry/base/errors.h"
+#include "registry/base/proto_time.h"
 #include "renderers/signature.h"
 
 namespace toolrack {
-namespace {
-
-constexpr size_t kShownSpan = 200;
-
-}  // namespace
-
 v1::CallStatus ToCallStatus(const absl::Status& status) {
   v1::CallStatus out;
   out.set_code(static_cast<int32_t>(status.code()));
   out.set_message(std::string(status.message()));
   out.set_reason(std::string(ReasonName(ReasonOf(status))));
-  return out;
-}
-
-absl::Status OutputMalformed(const v1::OutputMalformed& malformed) {
-  std::string message =
-      absl::StrCat("A tool call could not be read, and nothing was run for it: ",
-                   malformed.reason().empty() ? "it is not as it should be" : malformed.reason(),
-                   ". Write the call again, whole.");
-  if (!malformed.span().empty()) {
-    absl::StrAppend(&message, " It was: ", ForMessage(malformed.span(), kShownSpan));
+  for (auto& [key, value] : MetadataOf(status)) (*out.mutable_metadata())[key] = value;
+  if (const std::optional<absl::Duration> delay = RetryDelayOf(status)) {
+    SetDuration(*delay, *out.mutable_retry_delay());
   }
-  return MakeError(absl::StatusCode::kInvalidArgument, v1::ERROR_REASON_OUTPUT_MALFORMED, message,
-                   {{"fault", ForMessage(malformed.reason())}}, Executed::kNo);
-}
-
-absl::Status OutputUnfinished(absl::string_view wire_name) {
-  v1::OutputMalformed malformed;
-  malformed.set_reason(absl::StrCat("the output ended within the call of ", ForMessage(wire_name)));
-  return OutputMalformed(malformed);
+  return out;
 }
 
 void AddFault(const absl::Status& status, OutputFaults& faults) {

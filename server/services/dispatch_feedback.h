@@ -14,11 +14,6 @@ namespace toolrack {
 
 v1::CallStatus ToCallStatus(const absl::Status& status);
 
-// OUTPUT_MALFORMED: with how the text began, so that the model knows what is meant.
-absl::Status OutputMalformed(const v1::OutputMalformed& malformed);
-// The output ended within the call.
-absl::Status OutputUnfinished(absl::string_view wire_name);
-
 // The kind of fault that a call's status is, added to `faults`; none for what is not the model's.
 void AddFault(const absl::Status& status, OutputFaults& faults);
 

@@ -14,7 +14,6 @@
 #include "renderers/json_text.h"
 #include "renderers/meta_tools.h"
 #include "renderers/signature.h"
-#include "server/services/dispatch_session.h"
 
 namespace toolrack {
 namespace {
@@ -108,7 +107,12 @@ class MetaTool : public Tool {
     return parts_.policy->VisibilityOf(call.context.principal);
   }
   std::optional<RendererSpec> RendererOf(const ToolCall& call) const {
-    return SessionRenderer(*parts_.sessions, call.context.session_id, call.context.principal);
+    const CallContext& context = call.context;
+    if (context.session_id.empty()) return std::nullopt;
+    const absl::StatusOr<Prompts::Target> target =
+        parts_.prompts->Find(context.session_id, /*renderer=*/"", context.principal);
+    if (!target.ok()) return std::nullopt;
+    return target->spec;
   }
   static bool Loads(const std::optional<RendererSpec>& spec) {
     return spec &&

@@ -11,6 +11,7 @@
 #include "registry/search/search.h"
 #include "registry/session_table.h"
 #include "registry/tool.h"
+#include "server/services/prompts.h"
 #include "toolrack/v1/result.pb.h"
 
 namespace toolrack {
@@ -21,6 +22,7 @@ struct MetaToolParts {  // all outlive the tools
   SessionTable* sessions;
   const Policy* policy;
   Executor* executor;
+  Prompts* prompts;
 };
 
 // `__tool_search`, `__tool_describe` and `__tool_call`, with the definitions of

@@ -13,13 +13,14 @@
 #include "renderers/reply.h"
 #include "server/services/dispatch_feedback.h"
 #include "server/services/dispatch_meta.h"
-#include "server/services/dispatch_session.h"
-#include "server/services/dispatch_unwrap.h"
 
 namespace toolrack {
 namespace {
 
 constexpr size_t kMaxTurnId = 128;
+
+// Models that know namespaces put tools without one here (OpenAI, Responses API; Harmony).
+constexpr absl::string_view kDefaultNamespace = "functions";
 
 }  // namespace
 
@@ -51,11 +52,10 @@ class DispatchRun::Reporter final : public CallReporter {
   const std::string call_id_;
 };
 
-DispatchRun::DispatchRun(const Core& core, RetryLedger& retries, DispatchToolsCache& cache,
-                         Request request, Caller caller, StopToken stop, Emit emit, Done done)
+DispatchRun::DispatchRun(const Core& core, RetryLedger& retries, Request request, Caller caller,
+                         StopToken stop, Emit emit, Done done)
     : core_(core),
       ledger_(retries),
-      cache_(cache),
       request_(std::move(request)),
       caller_(std::move(caller)),
       stop_(std::move(stop)),
@@ -63,29 +63,29 @@ DispatchRun::DispatchRun(const Core& core, RetryLedger& retries, DispatchToolsCa
       done_(std::move(done)),
       batch_id_(RandomId()) {}
 
-absl::StatusOr<std::shared_ptr<DispatchRun>> DispatchRun::Begin(
-    const Core& core, RetryLedger& retries, DispatchToolsCache& cache, Request request,
-    Caller caller, StopToken stop, Emit emit, Done done) {
+absl::StatusOr<std::shared_ptr<DispatchRun>> DispatchRun::Begin(const Core& core,
+                                                                RetryLedger& retries,
+                                                                Request request, Caller caller,
+                                                                StopToken stop, Emit emit,
+                                                                Done done) {
   if (request.session_id.empty()) return RequestInvalid("session_id", "", "an open session");
   if (request.turn_id.size() > kMaxTurnId) {
     return RequestInvalid("turn_id", request.turn_id, "at most 128 bytes");
   }
-  std::shared_ptr<DispatchRun> run(new DispatchRun(core, retries, cache, std::move(request),
+  std::shared_ptr<DispatchRun> run(new DispatchRun(core, retries, std::move(request),
                                                    std::move(caller), std::move(stop),
                                                    std::move(emit), std::move(done)));
-  const std::string& who = run->caller_.principal;
-  const std::string& id = run->request_.session_id;
-  // In use as long as the run is there.
-  TR_ASSIGN_OR_RETURN(run->session_, core.sessions->Enter(id, who));
-  TR_ASSIGN_OR_RETURN(const v1::Session session, core.sessions->Get(id, who));
-  TR_ASSIGN_OR_RETURN(run->spec_, RendererFor(session));
+  Prompts::Target& target = run->target_;
+  TR_ASSIGN_OR_RETURN(target, core.prompts->Find(run->request_.session_id, /*renderer=*/"",
+                                                 run->caller_.principal));
   if (run->request_.provider_json) {
-    const absl::StatusOr<RendererSpec> json = WithMedium(run->spec_, v1::RENDER_MEDIUM_JSON);
-    if (json.ok()) run->spec_ = *json;
+    const absl::StatusOr<RendererSpec> json = WithMedium(target.spec, v1::RENDER_MEDIUM_JSON);
+    if (json.ok()) target.spec = *json;
   }
-  run->retries_ = RetryLimitsOf(session.retry_policy(), core.config.dispatcher());
-  run->view_ = cache.Get(run->spec_, who);
-  run->parser_ = MakeOutputParser(run->view_->offered(), *run);
+  run->retries_ = RetryLimitsOf(target.session->retry_policy(), core.config.dispatcher());
+  run->view_ = core.prompts->Offered(target, {});
+  run->offered_ = &run->view_->Offered(target.spec);
+  run->parser_ = MakeOutputParser(*run->offered_, *run);
   return run;
 }
 
@@ -101,7 +101,7 @@ void DispatchRun::Feed(absl::string_view bytes) {
 void DispatchRun::Provide(absl::string_view json) {
   bytes_ += json.size();
   if (bytes_ > core_.config.dispatcher().max_output_bytes()) return;
-  const v1::ParseOutputResponse parsed = ParseProviderJson(view_->offered(), json);
+  const v1::ParseOutputResponse parsed = ParseProviderJson(*offered_, json);
   for (const v1::OutputRepair& repair : parsed.repairs()) *response_.add_repairs() = repair;
   for (const v1::OutputEvent& event : parsed.events()) {
     switch (event.event_case()) {
@@ -218,7 +218,7 @@ void DispatchRun::AddMalformed(const v1::OutputMalformed& malformed) {
   }
   Slot& slot = AddSlot(std::move(call));
   slot.note = slot.outcome.call().call_id().empty() || slot.outcome.call().wire_name().empty();
-  Refuse(slot, OutputMalformed(malformed));
+  Refuse(slot, OutputMalformed(malformed.reason(), malformed.span()));
 }
 
 void DispatchRun::SettleUnfinished() {
@@ -242,8 +242,9 @@ DispatchRun::Slot& DispatchRun::AddSlot(v1::OutputCall call) {
 
 // The request of a call. A tool within another namespace than the model names is not that tool.
 absl::Status DispatchRun::Prepare(const v1::OutputCall& call, v1::CallToolRequest& request) const {
-  const v1::Tool* tool = view_->offered().Find(call.wire_name());
-  if (tool != nullptr && !call.namespace_().empty() && !IsMetaTool(tool->name()) &&
+  const v1::Tool* tool = offered_->Find(call.wire_name());
+  const bool elsewhere = !call.namespace_().empty() && call.namespace_() != kDefaultNamespace;
+  if (tool != nullptr && elsewhere && !IsMetaTool(tool->name()) &&
       tool->namespace_() != call.namespace_()) {
     return ToolNotFound(absl::StrCat(call.namespace_(), ".", call.wire_name()), {tool->name()});
   }
@@ -253,8 +254,15 @@ absl::Status DispatchRun::Prepare(const v1::OutputCall& call, v1::CallToolReques
   request.set_batch_id(batch_id_);
   request.set_call_index(static_cast<uint32_t>(slots_.size() - 1));
   request.set_coerce(!core_.config.dispatcher().no_coerce());
-  return UnwrapToolCall(*core_.registry, *core_.policy, core_.config.limits().max_arguments_bytes(),
-                        caller_.principal, request);
+  return absl::OkStatus();
+}
+
+// The tool that such a request calls in the end.
+std::string DispatchRun::ToolOf(const v1::CallToolRequest& request) const {
+  if (!core_.unwrapper->MayWrap(request.name())) return request.name();
+  v1::CallToolRequest inner = request;
+  const absl::Status fault = core_.unwrapper->Unwrap(caller_.principal, inner);
+  return fault.ok() ? inner.name() : request.name();
 }
 
 void DispatchRun::AddCall(v1::OutputCall call) {
@@ -266,7 +274,7 @@ void DispatchRun::AddCall(v1::OutputCall call) {
   }
   v1::CallToolRequest request;
   absl::Status fault = Prepare(slot.outcome.call(), request);
-  slot.outcome.set_tool(request.name());
+  slot.outcome.set_tool(ToolOf(request));
   if (!fault.ok()) return Refuse(slot, std::move(fault));
   Start(slot, std::move(request));
 }
@@ -334,7 +342,7 @@ void DispatchRun::Answer() {
     response = InternalError("the dispatcher", error.what());
   }
   // A tool that does not end may hold this long after.
-  session_ = SessionLease();
+  target_.session = SessionLease();
   done_(std::move(response));
 }
 
@@ -360,9 +368,6 @@ v1::DispatchResponse DispatchRun::MakeResponse() {
 }
 
 void DispatchRun::AddMessages(v1::DispatchResponse& response) {
-  const std::string& who = caller_.principal;
-  // What was searched just now may be newer than what the output was read with.
-  const DispatchToolsPtr view = cache_.Get(spec_, who);
   std::vector<Reply> replies;
   std::vector<std::string> loaded;
   for (const Slot& slot : slots_) {
@@ -383,15 +388,16 @@ void DispatchRun::AddMessages(v1::DispatchResponse& response) {
     std::vector<std::string> names = std::move(by.newly);
     names.insert(names.end(), by.already.begin(), by.already.end());
     if (names.empty()) continue;
-    v1::RenderToolLoadResponse load = RenderToolLoad(spec_, {view->tools(), {}, 0, {}, nullptr},
-                                                     names, slot.outcome.call().call_id());
+    v1::RenderToolLoadResponse load =
+        core_.prompts->Load(target_, {}, names, slot.outcome.call().call_id());
     reply.loaded.assign(load.fragments().begin(), load.fragments().end());
     response.mutable_warnings()->MergeFrom(load.warnings());
   }
   std::sort(loaded.begin(), loaded.end());
   loaded.erase(std::unique(loaded.begin(), loaded.end()), loaded.end());
   for (std::string& name : loaded) response.add_loaded_tools(std::move(name));
-  for (v1::OutMessage& message : RenderReplies(spec_, replies, {}, *response.mutable_warnings())) {
+  for (v1::OutMessage& message :
+       RenderReplies(target_.spec, replies, {}, *response.mutable_warnings())) {
     *response.add_messages() = std::move(message);
   }
 }

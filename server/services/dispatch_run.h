@@ -22,7 +22,7 @@
 #include "renderers/output_parser.h"
 #include "server/services/core.h"
 #include "server/services/dispatch_retry.h"
-#include "server/services/dispatch_tools.h"
+#include "server/services/prompts.h"
 #include "toolrack/v1/dispatcher_service.pb.h"
 
 namespace toolrack {
@@ -48,7 +48,6 @@ class DispatchRun final : public std::enable_shared_from_this<DispatchRun>, priv
   // SESSION_NOT_FOUND, REQUEST_INVALID. A stop is passed on to all calls. Core and cache outlive
   // the run.
   static absl::StatusOr<std::shared_ptr<DispatchRun>> Begin(const Core& core, RetryLedger& retries,
-                                                            DispatchToolsCache& cache,
                                                             Request request, Caller caller,
                                                             StopToken stop, Emit emit, Done done);
 
@@ -71,8 +70,8 @@ class DispatchRun final : public std::enable_shared_from_this<DispatchRun>, priv
   };
   class Reporter;
 
-  DispatchRun(const Core& core, RetryLedger& retries, DispatchToolsCache& cache, Request request,
-              Caller caller, StopToken stop, Emit emit, Done done);
+  DispatchRun(const Core& core, RetryLedger& retries, Request request, Caller caller,
+              StopToken stop, Emit emit, Done done);
 
   // OutputSink.
   void Text(absl::string_view text) override;
@@ -91,6 +90,7 @@ class DispatchRun final : public std::enable_shared_from_this<DispatchRun>, priv
   // A whole call: starts it, or says at once why not.
   void AddCall(v1::OutputCall call);
   absl::Status Prepare(const v1::OutputCall& call, v1::CallToolRequest& request) const;
+  std::string ToolOf(const v1::CallToolRequest& request) const;
   void Start(Slot& slot, v1::CallToolRequest request);
   void Refuse(Slot& slot, absl::Status status);
   void Ended(Slot& slot, absl::StatusOr<v1::CallToolResponse> answer);
@@ -102,17 +102,16 @@ class DispatchRun final : public std::enable_shared_from_this<DispatchRun>, priv
 
   const Core& core_;
   RetryLedger& ledger_;
-  DispatchToolsCache& cache_;
   const Request request_;
   const Caller caller_;
   const StopToken stop_;
   const Emit emit_;
   Done done_;
   const std::string batch_id_;
-  SessionLease session_;
+  Prompts::Target target_;  // its session is in use as long as the run is
   RetryLimits retries_ = {};
-  RendererSpec spec_;
-  DispatchToolsPtr view_;
+  ToolViewPtr view_;
+  const OfferedTools* offered_ = nullptr;  // the view's
   std::unique_ptr<OutputParser> parser_;
 
   // The feeding thread's.

@@ -50,12 +50,11 @@ bool IsProgress(const v1::DispatchStreamResponse& event) {
 }  // namespace
 
 DispatchStream* DispatchStream::Begin(const Core* core, RetryLedger* retries,
-                                      DispatchToolsCache* cache,
                                       grpc::CallbackServerContext* context, MethodStats* stats,
                                       absl::StatusOr<std::string> who) {
   const bool known = who.ok();
   std::shared_ptr<DispatchStream> stream(
-      new DispatchStream(core, retries, cache, context, stats, known ? *who : ""));
+      new DispatchStream(core, retries, context, stats, known ? *who : ""));
   stream->self_ = stream;
   DispatchStream* const raw = stream.get();
   raw->stats_->Started();
@@ -67,15 +66,10 @@ DispatchStream* DispatchStream::Begin(const Core* core, RetryLedger* retries,
   return raw;
 }
 
-DispatchStream::DispatchStream(const Core* core, RetryLedger* retries, DispatchToolsCache* cache,
+DispatchStream::DispatchStream(const Core* core, RetryLedger* retries,
                                grpc::CallbackServerContext* context, MethodStats* stats,
                                std::string who)
-    : core_(*core),
-      retries_(*retries),
-      cache_(*cache),
-      context_(context),
-      stats_(stats),
-      who_(std::move(who)) {}
+    : core_(*core), retries_(*retries), context_(context), stats_(stats), who_(std::move(who)) {}
 
 void DispatchStream::OnReadDone(bool ok) {
   const auto handle = [self = shared_from_this(), ok] { self->Handle(ok); };
@@ -89,7 +83,7 @@ void DispatchStream::OnReadDone(bool ok) {
 absl::Status DispatchStream::Open() {
   TR_ASSIGN_OR_RETURN(
       run_, DispatchRun::Begin(
-                core_, retries_, cache_, {in_.session_id(), in_.turn_id(), /*provider_json=*/false},
+                core_, retries_, {in_.session_id(), in_.turn_id(), /*provider_json=*/false},
                 CallerOf(*context_, who_), stop_.token(),
                 [self = shared_from_this()](v1::DispatchStreamResponse event) {
                   self->Push(std::move(event));

@@ -36,13 +36,13 @@ class DispatchStream final
   static constexpr size_t kMaxWaitingEvents = 1024;
 
   // `who`: of Admission; a refusal ends the stream.
-  static DispatchStream* Begin(const Core* core, RetryLedger* retries, DispatchToolsCache* cache,
+  static DispatchStream* Begin(const Core* core, RetryLedger* retries,
                                grpc::CallbackServerContext* context, MethodStats* stats,
                                absl::StatusOr<std::string> who);
 
  private:
-  DispatchStream(const Core* core, RetryLedger* retries, DispatchToolsCache* cache,
-                 grpc::CallbackServerContext* context, MethodStats* stats, std::string who);
+  DispatchStream(const Core* core, RetryLedger* retries, grpc::CallbackServerContext* context,
+                 MethodStats* stats, std::string who);
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
@@ -63,7 +63,6 @@ class DispatchStream final
 
   const Core& core_;
   RetryLedger& retries_;
-  DispatchToolsCache& cache_;
   grpc::CallbackServerContext* const context_;
   MethodStats* const stats_;
   const std::string who_;

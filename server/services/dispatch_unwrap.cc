@@ -64,20 +64,22 @@ std::string InnerName(const Registry& registry, const Wrapped& wrapped) {
   return name;
 }
 
+bool IsWrapper(absl::string_view name) { return name == kToolCall || name == kCallMcp; }
+
 }  // namespace
 
-bool MayWrap(absl::string_view name) { return name == kToolCall || name == kCallMcp; }
+bool ToolCallUnwrapper::MayWrap(absl::string_view name) const { return IsWrapper(name); }
 
-absl::Status UnwrapToolCall(const Registry& registry, const Policy& policy, size_t max_bytes,
-                            absl::string_view principal, v1::CallToolRequest& request) {
-  if (!MayWrap(request.name())) return absl::OkStatus();
-  if (request.name() == kCallMcp && registry.Peek().Get(kCallMcp) != nullptr) {
+absl::Status ToolCallUnwrapper::Unwrap(absl::string_view principal,
+                                       v1::CallToolRequest& request) const {
+  if (!IsWrapper(request.name())) return absl::OkStatus();
+  if (request.name() == kCallMcp && registry_.Peek().Get(kCallMcp) != nullptr) {
     return absl::OkStatus();
   }
-  const ToolEntryPtr entry = registry.Peek().Get(kToolCall);
+  const ToolEntryPtr entry = registry_.Peek().Get(kToolCall);
   if (entry == nullptr) return absl::OkStatus();
   request.set_name(std::string(kToolCall));
-  if (!policy.Check(principal, *entry->definition).ok() || !CheckCallable(*entry, "").ok()) {
+  if (!policy_.Check(principal, *entry->definition).ok() || !CheckCallable(*entry, "").ok()) {
     return absl::OkStatus();
   }
   absl::StatusOr<ArgumentInput> input = TakeInput(kToolCall, request);
@@ -86,8 +88,8 @@ absl::Status UnwrapToolCall(const Registry& registry, const Policy& policy, size
     return RequestInvalid("input_text", input->text, "arguments_json for this tool");
   }
   const std::string text = std::move(input->text);
-  if (text.size() > max_bytes) {
-    return ArgumentsTooLarge(kToolCall, "limits.max_arguments_bytes", max_bytes, text.size());
+  if (text.size() > max_bytes_) {
+    return ArgumentsTooLarge(kToolCall, "limits.max_arguments_bytes", max_bytes_, text.size());
   }
   const std::optional<JsonText> value = ParseJsonText(text);
   if (!value || !value->is_object()) {
@@ -97,8 +99,8 @@ absl::Status UnwrapToolCall(const Registry& registry, const Policy& policy, size
   }
   Wrapped wrapped;
   std::vector<FieldFault> faults = Read(*value, wrapped);
-  std::string inner = faults.empty() ? InnerName(registry, wrapped) : "";
-  if (faults.empty() && (IsReservedName(inner) || MayWrap(inner))) {
+  std::string inner = faults.empty() ? InnerName(registry_, wrapped) : "";
+  if (faults.empty() && (IsReservedName(inner) || IsWrapper(inner))) {
     faults.push_back({wrapped.name != nullptr ? "/name" : "/tool",
                       absl::StrCat(ForMessage(inner),
                                    " is no tool to be called through this one: "

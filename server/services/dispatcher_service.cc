@@ -20,7 +20,6 @@ class DispatcherService final : public v1::DispatcherService::CallbackService {
   DispatcherService(const Core* core, RetryLedger* retries)
       : core_(*core),
         retries_(*retries),
-        cache_(core->registry, core->policy),
         max_pending_(core->config.limits().max_pending_requests()),
         dispatch_(core->methods->Get("DispatcherService/Dispatch")),
         stream_(core->methods->Get("DispatcherService/DispatchStream")) {}
@@ -50,7 +49,7 @@ class DispatcherService final : public v1::DispatcherService::CallbackService {
 
   grpc::ServerBidiReactor<v1::DispatchStreamRequest, v1::DispatchStreamResponse>* DispatchStream(
       grpc::CallbackServerContext* context) override {
-    return toolrack::DispatchStream::Begin(&core_, &retries_, &cache_, context, stream_,
+    return toolrack::DispatchStream::Begin(&core_, &retries_, context, stream_,
                                            Admit(context, stream_));
   }
 
@@ -67,9 +66,8 @@ class DispatcherService final : public v1::DispatcherService::CallbackService {
       return call->Answer(RequestInvalid("output", "", "text or provider_json"));
     }
     const absl::StatusOr<std::shared_ptr<DispatchRun>> run = DispatchRun::Begin(
-        core_, retries_, cache_,
-        {request.session_id(), request.turn_id(), request.has_provider_json()}, caller,
-        call->stop().token(), {}, [call](absl::StatusOr<v1::DispatchResponse> response) {
+        core_, retries_, {request.session_id(), request.turn_id(), request.has_provider_json()},
+        caller, call->stop().token(), {}, [call](absl::StatusOr<v1::DispatchResponse> response) {
           call->Answer(std::move(response));
         });
     if (!run.ok()) return call->Answer(run.status());
@@ -83,7 +81,6 @@ class DispatcherService final : public v1::DispatcherService::CallbackService {
 
   const Core& core_;
   RetryLedger& retries_;
-  DispatchToolsCache cache_;
   const uint64_t max_pending_;
   MethodStats* const dispatch_;
   MethodStats* const stream_;

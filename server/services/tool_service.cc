@@ -10,7 +10,6 @@
 #include "server/services/call_stream.h"
 #include "server/services/caller.h"
 #include "server/services/core.h"
-#include "server/services/dispatch_unwrap.h"
 #include "server/services/services.h"
 #include "server/services/watch_stream.h"
 #include "toolrack/v1/tool_service.grpc.pb.h"
@@ -115,14 +114,8 @@ class ToolService final : public v1::ToolService::CallbackService {
       return call;
     }
     try {
-      v1::CallToolRequest made = TakeRequest(request);
-      const absl::Status fault = Unwrap(*who, made);
-      if (!fault.ok()) {
-        call->Answer(fault);
-        return call;
-      }
       core_.pipeline->Start(
-          std::move(made), CallerOf(*context, *std::move(who)), call->stop(), nullptr,
+          TakeRequest(request), CallerOf(*context, *std::move(who)), call->stop(), nullptr,
           [call](absl::StatusOr<v1::CallToolResponse> answer) { call->Answer(std::move(answer)); });
     } catch (const std::exception& error) {
       call->Answer(InternalError(call->method(), error.what()));
@@ -139,13 +132,7 @@ class ToolService final : public v1::ToolService::CallbackService {
       return stream->Begin();
     }
     try {
-      v1::CallToolRequest made = ToCall(*request);
-      const absl::Status fault = Unwrap(*who, made);
-      if (!fault.ok()) {
-        stream->Done(fault);
-        return stream->Begin();
-      }
-      core_.pipeline->Start(std::move(made), CallerOf(*context, *std::move(who)), stream->stop(),
+      core_.pipeline->Start(ToCall(*request), CallerOf(*context, *std::move(who)), stream->stop(),
                             stream, [stream](absl::StatusOr<v1::CallToolResponse> answer) {
                               stream->Done(std::move(answer));
                             });
@@ -167,10 +154,7 @@ class ToolService final : public v1::ToolService::CallbackService {
     const bool taken =
         core_.executor->Post([this, call, request, caller = CallerOf(*context, *std::move(who))] {
           try {
-            v1::CallToolRequest made = ToCall(*request);
-            const absl::Status fault = Unwrap(caller.principal, made);
-            if (!fault.ok()) return call->Answer(fault);
-            core_.pipeline->Explain(std::move(made), caller, call->stop(),
+            core_.pipeline->Explain(ToCall(*request), caller, call->stop(),
                                     [call](absl::StatusOr<v1::ExplainCallResponse> answer) {
                                       call->Answer(std::move(answer));
                                     });
@@ -201,12 +185,6 @@ class ToolService final : public v1::ToolService::CallbackService {
   }
 
  private:
-  // A call by way of `__tool_call` is the inner tool's from here on.
-  absl::Status Unwrap(absl::string_view who, v1::CallToolRequest& request) const {
-    if (!MayWrap(request.name())) return absl::OkStatus();
-    return UnwrapToolCall(*core_.registry, *core_.policy,
-                          core_.config.limits().max_arguments_bytes(), who, request);
-  }
   template <typename Response>
   using Answer = absl::StatusOr<Response>;
   absl::StatusOr<std::string> Admit(grpc::CallbackServerContext* context,

@@ -14,10 +14,10 @@
 namespace toolrack {
 namespace {
 
-std::string TypeOf(const std::string& schema) {
+std::string TypeOf(const std::string& schema, HarmonyVariant variant = HarmonyVariant::kLibrary) {
   const JsonText parsed = *ParseJsonText(schema);
   bool mended = false;
-  const std::string text = HarmonyDeclaration({"f", "", &parsed}, HarmonyVariant::kLibrary, mended);
+  const std::string text = HarmonyDeclaration({"f", "", &parsed}, variant, mended);
   EXPECT_FALSE(mended) << text;
   const std::string head = "type f = (_: ", tail = ") => any;\n\n";
   EXPECT_EQ(text.substr(0, head.size()), head);
@@ -216,6 +216,34 @@ TEST(HarmonyTypesTest, AToolOfTheReferenceWithoutParameters) {
   EXPECT_EQ(HarmonyDeclaration({"get_location", "Gets the location of the user.", nullptr},
                                HarmonyVariant::kLibrary, mended),
             "// Gets the location of the user.\ntype get_location = () => any;\n\n");
+}
+
+// --- without the oddities
+
+TEST(HarmonyTypesTest, PlainlyANestedDescriptionStandsOnceAndTheBraceUnderItsLine) {
+  EXPECT_EQ(TypeOf(R"({"type":"object","properties":{"p":{"type":"object","description":"d",
+                "properties":{"q":{"type":"number"}}}}})",
+                   HarmonyVariant::kPlain),
+            "{\n// d\np?: {\n    q?: number,\n},\n}");
+  EXPECT_EQ(TypeOf(R"({"type":"object","description":"d"})", HarmonyVariant::kPlain), "{ // d\n}");
+  EXPECT_EQ(TypeOf(R"({"type":"object","properties":{"p":{"type":"array","description":"above",
+                "items":{"type":"object","description":"d","properties":{}}}}})",
+                   HarmonyVariant::kPlain),
+            "{\n// above\np?: { // d\n}[],\n}");
+}
+TEST(HarmonyTypesTest, PlainlyUnionsOfItemsAreInParentheses) {
+  EXPECT_EQ(TypeOf(R"({"type":"array","items":{"type":"string","enum":["p","q"]}})",
+                   HarmonyVariant::kPlain),
+            "(\"p\" | \"q\")[]");
+  EXPECT_EQ(
+      TypeOf(R"({"type":"array","items":{"type":["string","null"]}})", HarmonyVariant::kPlain),
+      "(string | null)[]");
+  EXPECT_EQ(TypeOf(R"({"type":"array","items":{"type":"string"}})", HarmonyVariant::kPlain),
+            "string[]");
+  EXPECT_EQ(TypeOf(R"({"type":"array","items":{"type":"object","properties":{"p":{"type":
+                ["string","null"]}}}})",
+                   HarmonyVariant::kPlain),
+            "{\np?: string | null,\n}[]");
 }
 
 TEST(HarmonyTypesTest, TheNormaliserSaysMore) {
