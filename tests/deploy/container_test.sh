@@ -44,7 +44,7 @@ END
 export CONTAINERS_STORAGE_CONF=$work/storage.conf CONTAINERS_CONF=$work/containers.conf
 
 clean_up() {
-  podman pod rm -f -t 1 "$run-pod" >/dev/null 2>&1
+  timeout -k 5 60 podman pod rm -f -t 1 "$run-pod" >/dev/null 2>&1
   podman rm -f -t 1 "$run" "$run-agent" "$run-other" >/dev/null 2>&1
   podman volume rm -f "$run" >/dev/null 2>&1
   buildah rm --all >/dev/null 2>&1
@@ -147,10 +147,18 @@ check 'SIGTERM ends it with status 0' test "$(podman inspect --format '{{.State.
 
 # The Kubernetes manifest, as far as podman plays it: the agent sees the tools over the shared socket folder.
 node_folder=$ROOT/build/tools/node
+# podman itself was once seen to wait for ever here on a busy machine: it gets two minutes, and a second try.
+play_pod() {
+  timeout -k 5 120 podman play kube --network none "$work/pod.yaml" && return
+  echo 'note: podman did not bring the pod up'
+  timeout -k 5 60 podman pod rm -f -t 1 "$run-pod" >/dev/null 2>&1
+  return 1
+}
 pod_shows_tools() {
   local _
-  node "$here/pod.mjs" "$node_folder" "$ROOT/deploy/kubernetes/sidecar.yaml" "$image" "$run-pod" >"$work/pod.yaml" &&
-    podman play kube --network none "$work/pod.yaml" || return 1
+  node "$here/pod.mjs" "$node_folder" "$ROOT/deploy/kubernetes/sidecar.yaml" "$image" "$run-pod" >"$work/pod.yaml" ||
+    return 1
+  play_pod || play_pod || return 1
   for _ in $(seq 100); do
     if podman logs "$run-pod-agent" 2>&1 | grep -q calculator; then return 0; fi
     sleep 0.1
@@ -161,7 +169,7 @@ pod_shows_tools() {
 }
 if [ -d "$node_folder/node_modules/yaml" ]; then
   check 'the pod of the Kubernetes manifest shows the agent the tools' pod_shows_tools
-  podman play kube --down "$work/pod.yaml" >/dev/null 2>&1
+  timeout -k 5 120 podman play kube --down "$work/pod.yaml" >/dev/null 2>&1
 else
   echo 'skipped: the pod of the Kubernetes manifest (no yaml from npm here)'
 fi

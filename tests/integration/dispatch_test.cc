@@ -129,6 +129,16 @@ TEST_F(DispatchTest, HarmonyDispatcherReachesToolsByServerAndName) {
   EXPECT_EQ(bad.outcomes(0).tool(), "echo");
 }
 
+TEST_F(DispatchTest, EveryFamilyKnowsHowToReadACutResultOn) {
+  const std::string session = Open("harmony");
+  const auto response = Dispatch(Text(session,
+                                      "<|channel|>commentary to=functions.__result_read "
+                                      "<|constrain|>json<|message|>{\"handle\":\"none\"}<|call|>"));
+  ASSERT_EQ(response.outcomes_size(), 1);
+  EXPECT_EQ(response.outcomes(0).tool(), "__result_read");
+  EXPECT_THAT(Appended(response), HasSubstr("none"));
+}
+
 // --- several calls
 
 std::string Uses(const std::vector<std::pair<std::string, std::string>>& calls) {
@@ -188,6 +198,14 @@ TEST_F(DispatchTest, WhatIsNoAnswerOfAProviderIsToldAsAMessage) {
   const auto response = Dispatch(Json(Open("anthropic"), "not JSON"));
   EXPECT_THAT(Outcomes(response), ElementsAre("OUTPUT_MALFORMED"));
   EXPECT_THAT(Appended(response), HasSubstr(R"("type":"text")"));
+}
+
+TEST_F(DispatchTest, TheNamespaceOfToolsWithoutOneIsNone) {
+  const std::string session = Open("openai_responses");
+  const auto response =
+      Dispatch(Json(session, R"([{"type":"function_call","call_id":"c","name":"echo",)"
+                             R"("namespace":"functions","arguments":"{\"text\":\"hi\"}"}])"));
+  EXPECT_THAT(Outcomes(response), ElementsAre("ok:hi"));
 }
 
 TEST_F(DispatchTest, AWrongNamespaceIsAnotherTool) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <future>
 
 #include "absl/strings/match.h"
@@ -154,6 +155,42 @@ TEST_F(MetaToolsTest, ExplainTellsOfTheInnerTool) {
   ASSERT_TRUE(tools_->ExplainCall(NewContext().get(), request, &response).ok());
   EXPECT_EQ(response.verdict().reason(), "ARGUMENTS_INVALID");
   EXPECT_THAT(response.verdict().message(), HasSubstr("arguments of echo"));
+  const auto unwrap =
+      std::find_if(response.steps().begin(), response.steps().end(),
+                   [](const v1::ExplainStep& step) { return step.name() == "unwrap"; });
+  ASSERT_NE(unwrap, response.steps().end());
+  EXPECT_EQ(unwrap->outcome(), v1::EXPLAIN_OUTCOME_PASS);
+  EXPECT_THAT(unwrap->detail(), HasSubstr("echo by way of __tool_call"));
+}
+
+TEST_F(MetaToolsTest, OneIdempotencyKeyIsOneRunWhateverTheForm) {
+  TestTools tools(server_->registry(), "files");
+  const auto held = tools.AddHeld("write");
+  const auto call = [this](const std::string& name, const std::string& arguments) {
+    v1::CallToolRequest request;
+    request.set_name(name);
+    request.set_arguments_json(arguments);
+    request.set_idempotency_key("once");
+    v1::CallToolResponse response;
+    EXPECT_TRUE(tools_->CallTool(NewContext().get(), request, &response).ok());
+    return response;
+  };
+  auto first = std::async(std::launch::async, [&] { return call("files__write", "{}"); });
+  ASSERT_TRUE(held->WaitFor(1));
+  held->Answer("written");
+  first.get();
+  const v1::CallToolResponse again =
+      call("__tool_call", R"({"name":"files__write","arguments":{}})");
+  EXPECT_TRUE(again.cached());
+  EXPECT_EQ(again.result().content(0).text().text(), "written");
+}
+
+TEST_F(MetaToolsTest, LongArgumentsOfTheInnerToolComeThrough) {
+  const std::string text(100'000, 'x');
+  EXPECT_EQ(Text(Call("__tool_call",
+                      absl::StrCat(R"({"name":"echo","arguments":{"text":")", text, R"("}})")))
+                .substr(0, 100),
+            text.substr(0, 100));
 }
 
 v1::Config Denying() {
