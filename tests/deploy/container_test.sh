@@ -147,7 +147,7 @@ check 'SIGTERM ends it with status 0' test "$(podman inspect --format '{{.State.
 
 # The Kubernetes manifest, as far as podman plays it: the agent sees the tools over the shared socket folder.
 node_folder=$ROOT/build/tools/node
-# podman itself was once seen to wait for ever here on a busy machine: it gets two minutes, and a second try.
+# This part once hung until the whole test ran out of time, cause unknown: bringing the pod up is bounded, and tried twice.
 play_pod() {
   timeout -k 5 120 podman play kube --network none "$work/pod.yaml" && return
   echo 'note: podman did not bring the pod up'
