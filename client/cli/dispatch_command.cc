@@ -20,6 +20,15 @@ struct DispatchSettings {
   bool provider = false;
 };
 
+// What the tool said of itself in short, else how its result begins.
+std::string FirstWords(const v1::ToolResult& result) {
+  if (!result.summary().empty()) return result.summary();
+  for (const v1::Content& part : result.content()) {
+    if (part.has_text()) return part.text().text().substr(0, part.text().text().find('\n'));
+  }
+  return result.structured_json();
+}
+
 std::string NameOf(const v1::DispatchOutcome& outcome) {
   if (!outcome.tool().empty()) return outcome.tool();
   return outcome.call().wire_name().empty() ? "(no call)" : outcome.call().wire_name();
@@ -37,7 +46,7 @@ void Print(CommandLine& line, const v1::DispatchResponse& response) {
           absl::StrCat("not run   ", outcome.status().reason(), ": ", outcome.status().message()));
     } else {
       line.PrintText(absl::StrCat(outcome.result().is_error() ? "failed    " : "result    ",
-                                  outcome.result().summary()));
+                                  FirstWords(outcome.result())));
     }
   }
   for (const std::string& name : response.loaded_tools()) line.PrintText("loaded    " + name);
@@ -54,12 +63,14 @@ void Print(CommandLine& line, const v1::DispatchResponse& response) {
   }
 }
 
-// 0: everything ran well, or there was nothing to run; 1: a tool failed; 3: something could not be
-// run.
+// 0: everything ran well, or there was nothing to run; 1: a tool failed; else what the first call
+// that could not be run would have ended `toolrack call` with.
 int CodeOf(const v1::DispatchResponse& response) {
   int code = kExitOk;
   for (const v1::DispatchOutcome& outcome : response.outcomes()) {
-    if (outcome.has_status()) return kExitInvalid;
+    if (outcome.has_status()) {
+      return ExitCodeFor(absl::Status(static_cast<absl::StatusCode>(outcome.status().code()), ""));
+    }
     if (outcome.result().is_error()) code = kExitToolFailed;
   }
   return code;

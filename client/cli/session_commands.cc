@@ -77,6 +77,13 @@ void AddOpen(CLI::App& group, CommandLine& line) {
   };
   auto options = std::make_shared<Options>();
   CLI::App* open = group.add_subcommand("open", "Opens one and prints its id.");
+  CLI::Option* renderer = open->add_option_function<std::string>(
+      "--renderer", [options](const std::string& name) { options->request.set_renderer(name); },
+      "The renderer of its prompts and outputs.");
+  open->add_option_function<std::string>(
+          "--model", [options](const std::string& name) { options->request.set_model(name); },
+          "Instead: the renderer for this model.")
+      ->excludes(renderer);
   open->add_option("--load", options->load, "A tool to load; may be repeated.")
       ->allow_extra_args(false);
   open->add_option("--ttl", options->ttl, "How long it may be idle, e.g. 10m.");

@@ -66,10 +66,16 @@ absl::StatusOr<Prompts::Target> Prompts::Find(const std::string& session_id,
 
 ToolViewPtr Prompts::View(const PinnedTools& tools, const Target& target,
                           const v1::RenderFilters& filters) {
+  return View(tools, target, filters,
+              target.session ? target.session->filters() : v1::ToolFilter());
+}
+
+ToolViewPtr Prompts::View(const PinnedTools& tools, const Target& target,
+                          const v1::RenderFilters& filters, const v1::ToolFilter& session_filters) {
   // Before the rules themselves: rules that change in between are kept under an older version.
   const std::string seen_by = absl::StrCat(parts_.policy->version(), " ", target.who);
-  return cache_.View(tools, filters, target.session ? target.session->filters() : v1::ToolFilter(),
-                     seen_by, parts_.policy->VisibilityOf(target.who));
+  return cache_.View(tools, filters, session_filters, seen_by,
+                     parts_.policy->VisibilityOf(target.who));
 }
 
 ToolViewPtr Prompts::Newest(const Target& target, const v1::RenderFilters& filters) {
@@ -82,7 +88,7 @@ ToolViewPtr Prompts::Prefix(const Target& target, const v1::RenderFilters& filte
 }
 
 ToolViewPtr Prompts::Offered(const Target& target, const v1::RenderFilters& filters) {
-  ToolViewPtr newest = Newest(target, filters);
+  ToolViewPtr newest = View(*parts_.sessions->Newest(), target, filters, v1::ToolFilter());
   if (!target.session) return newest;
   return cache_.Joined(std::move(newest), Prefix(target, filters));
 }
@@ -135,7 +141,7 @@ v1::RenderChangesResponse Prompts::Changes(const Target& target, const v1::Rende
 v1::RenderToolLoadResponse Prompts::Load(const Target& target, RenderInput input,
                                          const std::vector<std::string>& names,
                                          absl::string_view call_id) {
-  const ToolViewPtr view = Newest(target, {});
+  const ToolViewPtr view = View(*parts_.sessions->Newest(), target, {}, v1::ToolFilter());
   input.tools = view->tools();
   input.tokens = parts_.tokens;
   if (!target.session) return RenderToolLoad(target.spec, input, names, call_id);

@@ -51,7 +51,8 @@ class Prompts {
   // The newest tools that pass the filters of request and session.
   ToolViewPtr Newest(const Target& target, const v1::RenderFilters& filters);
   // What a call may name: the newest tools, and those that the session's prefix shows still, though
-  // they went: a call of one is a call, and is answered as such.
+  // they went: a call of one is a call, and is answered as such. The session's own filters are
+  // about its prompts and do not bound this.
   ToolViewPtr Offered(const Target& target, const v1::RenderFilters& filters);
 
   // The prompt, with the session's loaded tools and those of `input`.
@@ -67,7 +68,8 @@ class Prompts {
   v1::RenderChangesResponse Changes(const Target& target, const v1::RenderFilters& filters,
                                     RenderInput input, std::vector<std::string> known);
 
-  // What is appended once `names` are loaded: nothing of what the session's prefix shows already.
+  // What is appended once `names` are loaded, within the session's filters or not: nothing of what
+  // its prefix shows already.
   v1::RenderToolLoadResponse Load(const Target& target, RenderInput input,
                                   const std::vector<std::string>& names, absl::string_view call_id);
 
@@ -78,6 +80,8 @@ class Prompts {
  private:
   ToolViewPtr View(const PinnedTools& tools, const Target& target,
                    const v1::RenderFilters& filters);
+  ToolViewPtr View(const PinnedTools& tools, const Target& target, const v1::RenderFilters& filters,
+                   const v1::ToolFilter& session_filters);
   std::shared_ptr<const v1::RenderInitialResponse> Render(const Target& target,
                                                           const PromptBase& base,
                                                           const v1::RenderFilters& filters,

@@ -13,6 +13,7 @@
 #include "client/cli/command_line.h"
 #include "client/cli/exit_code.h"
 #include "registry/base/errors.h"
+#include "tests/client/command_line_test.h"
 #include "tests/client/fake_rack.h"
 
 namespace toolrack {
@@ -21,7 +22,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class CommandTest : public ::testing::Test {
+class CommandTest : public CommandLineTest {
  protected:
   CommandTest() {
     grpc::EnableDefaultHealthCheckService(true);
@@ -43,15 +44,7 @@ class CommandTest : public ::testing::Test {
       return absl::OkStatus();
     };
   }
-  ~CommandTest() override {
-    server_->Shutdown(std::chrono::system_clock::now());
-    std::filesystem::remove_all(folder_);
-  }
-
-  static std::string MakeFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "toolrack-cli-XXXXXX").string();
-    return mkdtemp(pattern.data());
-  }
+  ~CommandTest() override { server_->Shutdown(std::chrono::system_clock::now()); }
 
   void AddTool(const std::string& name, const std::string& description) {
     v1::Tool& tool = tools_.tools.emplace_back();
@@ -63,36 +56,10 @@ class CommandTest : public ::testing::Test {
     tool.set_input_schema("{\"type\": \"object\"}");
   }
 
-  int Run(std::vector<std::string> arguments) {
-    std::istringstream in(input_);
-    std::ostringstream out;
-    std::ostringstream err;
-    Terminal terminal{in,
-                      out,
-                      err,
-                      tty_,
-                      tty_,
-                      columns_,
-                      [](const std::string&) { return std::nullopt; },
-                      stop_.token()};
-    arguments.insert(arguments.begin(), {"--runtime-dir", folder_});
-    const int code = RunToolrack(arguments, terminal);
-    out_ = out.str();
-    err_ = err.str();
-    return code;
-  }
-
-  const std::string folder_ = MakeFolder();
   FakeTools tools_;
   FakeAdmin admin_;
   std::unique_ptr<grpc::Server> server_;
   v1::CallToolRequest request_;
-  std::string input_;
-  bool tty_ = false;
-  size_t columns_ = 0;
-  StopSource stop_;
-  std::string out_;
-  std::string err_;
 };
 
 TEST_F(CommandTest, ListShowsEveryPageInOneTable) {

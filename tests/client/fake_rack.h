@@ -14,6 +14,8 @@
 #include "internal/google_rpc.pb.h"
 #include "registry/base/errors.h"
 #include "toolrack/v1/admin_service.grpc.pb.h"
+#include "toolrack/v1/dispatcher_service.grpc.pb.h"
+#include "toolrack/v1/session_service.grpc.pb.h"
 #include "toolrack/v1/tool_service.grpc.pb.h"
 
 namespace toolrack {
@@ -111,6 +113,38 @@ class FakeTools : public v1::ToolService::Service {
     response->set_data(stored.substr(request->offset(), std::min<uint64_t>(7, request->length())));
     response->set_total_bytes(stored.size());
     response->set_eof(request->offset() + response->data().size() >= stored.size());
+    return grpc::Status::OK;
+  }
+};
+
+// One session for all; answers every output with `response`.
+class FakeDispatcher : public v1::DispatcherService::Service {
+ public:
+  v1::DispatchRequest dispatched;
+  v1::DispatchResponse response;
+
+  grpc::Status Dispatch(grpc::ServerContext*, const v1::DispatchRequest* request,
+                        v1::DispatchResponse* out) override {
+    dispatched = *request;
+    *out = response;
+    return grpc::Status::OK;
+  }
+};
+
+class FakeSessions : public v1::SessionService::Service {
+ public:
+  v1::OpenSessionRequest opened;
+  std::string closed;
+
+  grpc::Status OpenSession(grpc::ServerContext*, const v1::OpenSessionRequest* request,
+                           v1::Session* response) override {
+    opened = *request;
+    response->set_session_id("s1");
+    return grpc::Status::OK;
+  }
+  grpc::Status CloseSession(grpc::ServerContext*, const v1::CloseSessionRequest* request,
+                            v1::CloseSessionResponse*) override {
+    closed = request->session_id();
     return grpc::Status::OK;
   }
 };
